@@ -24,8 +24,8 @@ from positionbias.core.seeds import generator
 from positionbias.core.similarity import cosines
 from positionbias.evaluation.cross_validation import query_folds
 from positionbias.formats.trec_topics import read_topics
-from positionbias.leakage.calibrate import PRECISION, Labelled, Rule, calibrate, precision_from
 from positionbias.leakage.find import encoded, find_pairs
+from positionbias.leakage.labelled import PRECISION, Labelled, Rule, calibrate, precision_from
 from positionbias.leakage.lexical import Rarity, coefficients, read_terms
 from positionbias.leakage.pairs import read_pairs
 from positionbias.leakage.queries import field_texts, tsv_source
@@ -33,7 +33,7 @@ from positionbias.leakage.settings import FindSettings
 from positionbias.ops.query_encoder import Encoder
 
 REPEATS, HALVES, DRAWS = 200, 200, 1_000
-NAMES = {Rule.PAPER: "paper (before)", Rule.BOUND: "lower bound (after)"}
+NAMES: dict[Rule, str] = {"paper": "paper (before)", "bound": "lower bound (after)"}
 PLANTED_TOPICS = (50, 180, 500)
 FIELDS = ("title", "variant", "description")
 SPREAD = 1.5  # deviation of topics in log odds
@@ -57,7 +57,7 @@ def across_topics(name: str, labelled: Labelled) -> list[str]:
     """One row a rule: the threshold on all pairs, and repeated cross-validation."""
     rows = []
     topics = [str(topic) for topic in np.unique(labelled.tests)]
-    for rule in (Rule.PAPER, Rule.BOUND):
+    for rule in NAMES:
         threshold, _ = calibrate(labelled, rule=rule)
         if np.isnan(threshold):
             rows.append(f"| {name} | {NAMES[rule]} | none | | | | | |")
@@ -88,7 +88,7 @@ def measured_errors(name: str, labelled: Labelled) -> list[str]:
     topics = np.unique(labelled.tests)
     of_topic = [np.flatnonzero(labelled.tests == topic) for topic in topics]
     rows = []
-    for rule in (Rule.PAPER, Rule.BOUND):
+    for rule in NAMES:
         truth = []
         for turn in range(DRAWS):
             drawn = generator(turn, "topics redrawn").integers(0, len(topics), len(topics))
@@ -131,7 +131,7 @@ def planted_errors() -> list[str]:
     precision = truth.leaks[order][::-1].cumsum()[::-1] / np.arange(len(order), 0, -1)
     rows = []
     for topics in PLANTED_TOPICS:
-        for rule in (Rule.PAPER, Rule.BOUND):
+        for rule in NAMES:
             values = []
             for seed in range(1, DRAWS + 1):
                 threshold, _ = calibrate(planted(topics, seed), rule=rule)

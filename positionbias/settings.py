@@ -26,9 +26,7 @@ from positionbias.formats.release_settings import MsmarcoDocsSettings, MsmarcoSe
 from positionbias.formats.trec_docs import Reading
 from positionbias.leakage.settings import (
     FindSettings,
-    LeakedGrid,
     LeakingPairs,
-    MaterialSettings,
     SampleSettings,
 )
 from positionbias.models.settings import DistilSettings, EncoderSettings
@@ -44,12 +42,10 @@ from positionbias.models.shapes import (
     TKConfig,
 )
 from positionbias.ops.evaluation import Measuring
-from positionbias.ops.leakage import SearchedTexts
 from positionbias.ops.query_encoder import Encoder
 from positionbias.ops.retrieval import ByVectors
 from positionbias.ops.training import Teacher
-from positionbias.overlap.removal import CountedPairs, Removing
-from positionbias.overlap.settings import OverlapSettings
+from positionbias.overlap.settings import CountedPairs, OverlapSettings, Removing
 from positionbias.papers.contamination.settings import ContaminationSettings, Distillation
 from positionbias.papers.leakage.settings import LeakageSettings
 from positionbias.papers.pooling.settings import PoolingSettings
@@ -115,11 +111,9 @@ __all__ = [
     "HistogramOptions",
     "KNRMConfig",
     "LeakageSettings",
-    "LeakedGrid",
     "LeakingPairs",
     "Limits",
     "Matching",
-    "MaterialSettings",
     "Measuring",
     "ModelSettings",
     "MonoT5Config",
@@ -143,7 +137,6 @@ __all__ = [
     "Rotation",
     "RunHeader",
     "SampleSettings",
-    "SearchedTexts",
     "Selection",
     "SentenceShuffle",
     "SuspectSettings",

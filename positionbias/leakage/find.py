@@ -123,13 +123,9 @@ class _Tests:
         rarity: Rarity,
         map_shards: MapShards,
     ) -> None:
-        self.texts, self.settings, self.encode, self.map_shards = (
-            texts,
-            settings,
-            encode,
-            map_shards,
-        )
-        self.index = TermIndex([text.text for text in texts], settings, rarity)
+        self.texts, self.settings = texts, settings
+        self.encode, self.map_shards = encode, map_shards
+        self.index = TermIndex([text.text for text in texts], rarity)
         self.vectors = None if encode is None else encoded([text.text for text in texts], encode)
 
     def pairs(self, source: TrainSource) -> list[Pair]:

@@ -30,7 +30,6 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from positionbias.firststage.terms import words
-from positionbias.leakage.settings import FindSettings
 
 __all__ = [
     "Rarity",
@@ -42,6 +41,7 @@ __all__ = [
     "read_terms",
 ]
 
+JACCARD, CONTAINMENT = 0.6, 1.0  # the lowest of a pair
 _HAIR = 1e-9  # tolerance, as 0.6 · 5 is slightly above 3
 _APOSTROPHES = str.maketrans("’‘`´", "''''")
 _JOINED = re.compile(r"(?<=[^\W\d_])[-‐‑–—/_,;:](?=[^\W\d_])")  # between letters: "food/drug"
@@ -158,17 +158,16 @@ class TermIndex:
     looked up (prefix filtering: Chaudhuri, Ganti, Kaushik 2006).
     """
 
-    def __init__(self, texts: Sequence[str], settings: FindSettings, rarity: Rarity) -> None:
-        self.settings, self.rarity = settings, rarity
+    def __init__(self, texts: Sequence[str], rarity: Rarity) -> None:
+        self.rarity = rarity
         self.texts = [read_terms(text) for text in texts]
         self._exact: dict[str, list[int]] = {}
         self._rare: dict[str, list[int]] = {}
-        lowest = min(settings.jaccard, settings.containment)
         for place, text in enumerate(self.texts):
             if text.normalised:
                 self._exact.setdefault(text.normalised, []).append(place)
             left = rarity(text.terms)
-            enough = lowest * left - _HAIR
+            enough = min(JACCARD, CONTAINMENT) * left - _HAIR
             for term in sorted(text.terms, key=lambda term: (-rarity.weight(term), term)):
                 if left < enough:
                     break
@@ -182,7 +181,8 @@ class TermIndex:
         for number, text in queries:
             train = read_terms(text)
             exact = self._exact.get(train.normalised, ())
-            for place in sorted({*exact, *(p for term in train.terms for p in self._with(term))}):
+            shared = (place for term in train.terms for place in self._rare.get(term, ()))
+            for place in sorted({*exact, *shared}):
                 if place in exact or self._alike(train, place):
                     yield number, place
 
@@ -190,13 +190,9 @@ class TermIndex:
         """Return Jaccard and containment with the test text at this place."""
         return coefficients(train.terms, self.texts[place].terms, self.rarity)
 
-    def _with(self, term: str) -> Sequence[int]:
-        return self._rare.get(term, ())
-
     def _alike(self, train: TextTerms, place: int) -> bool:
         test = self.texts[place]
         if train.terms != test.terms and one_entity(train, test):
             return False
         jaccard, containment = self.scores(train, place)
-        chosen = self.settings
-        return jaccard >= chosen.jaccard - _HAIR or containment >= chosen.containment - _HAIR
+        return jaccard >= JACCARD - _HAIR or containment >= CONTAINMENT - _HAIR

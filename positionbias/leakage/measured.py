@@ -1,27 +1,39 @@
 """Found pairs as rows: the leakage paper's Table 1 by meaning and by words alone, the queries read,
-the surest pairs.
+the surest pairs; and the paper's figures, where the target has the topics of one of its three
+collections.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from heapq import nsmallest
+from pathlib import Path
 from textwrap import shorten
 from typing import Any
 
-from positionbias.core.rows import Collected
+from pandas import read_csv
+
+from positionbias.core.rows import Collected, printed_cells
 from positionbias.leakage.find import Found
 from positionbias.leakage.pairs import SEMANTIC, Pair
 from positionbias.leakage.queries import FieldText
 from positionbias.leakage.settings import FIELDS, Detector
 
-__all__ = ["MEANING", "STUDY", "WORDS", "collected", "found_rows"]
+__all__ = [
+    "MEANING", "PAPER", "STUDY", "TARGETS", "WORDS", "add_published", "collected", "found_rows",
+    "target_of",
+]  # fmt: skip
 
 STUDY = "leaked queries"  # of all rows about pairs of queries, and training sets with them
 KEYS = ("train_query", "test_query")
 MEANING, WORDS = "candidates by meaning", "candidates by words alone"
 ALL, UNION = "all sources", "union"
 SURE, LONGEST = 10, 120  # pairs to look at first, and characters of a query that are shown
+
+PAPER = "How Train–Test Leakage Affects Zero-shot Retrieval (SPIRE 2022)"
+TARGETS = ("Robust04", "Core 2017", "Core 2018")  # as Table 1 writes them
+_CSV = Path(__file__).with_name("published.csv")  # Tables 1, 2a, 2b
+_TOPICS = _CSV.with_name("topics.csv")  # of each target, without 672
 
 
 def collected(name: str) -> Collected:
@@ -95,3 +107,23 @@ def _score(pair: Pair) -> tuple[str, float]:
 def _sure(pair: Pair) -> tuple[Any, ...]:
     name, score = _score(pair)
     return name, -score, pair.ids
+
+
+def target_of(query_ids: Collection[str]) -> str:
+    """Return the paper's collection with exactly these topics, which a merged collection may
+    prefix; "" for any other. 672, judged without a relevant document, is left out of many copies
+    of Robust04.
+
+    >>> target_of(["301", "302"])
+    ''
+    """
+    topics = {query_id.rpartition(":")[2] for query_id in query_ids} - {"672"}
+    known = read_csv(_TOPICS, index_col="collection")["topics"].str.split()
+    return next((name for name, own in known.items() if topics == {*own}), "")
+
+
+def add_published(made: Collected, target: str, measures: Sequence[str]) -> None:
+    """Add the paper's figures of a target, and of all three together."""
+    for cell in printed_cells(_CSV) if target else ():
+        if cell["measure"] in measures and cell["collection"] in (target, "all three"):
+            made.add(**cell)

@@ -1,17 +1,25 @@
 """Pairs of a training and a test text: found by ``leakage find`` or ``overlap``, in a sheet that
-people fill in, or labelled by the authors of the leakage paper.
+people fill in, or labelled by the authors of the leakage paper; and whether they count as leaks.
 
 A file has one pair a line, as JSON objects or as TSV below a header. Both name ``train_id`` and
 ``test_id``, and optionally scores and what else a ``Pair`` has. The keys of the published
 annotations (``msmarco_query_id``, ``topic_id``, ``sbert_cosine`` …) are synonyms.
+
+The 5 labels are those of the leakage paper's Table 2b (reformulation types of Jansen, Booth, Spink
+2009, and pairs of different topics). The published annotations give several labels per pair, one
+for the topic's title and one for its nearest variant: any "different topic" decides, else the
+title's type, else the variant's [decision]. Counted this way, the published files give the paper's
+numbers for Robust04 (648 true, 93 false).
 """
 
 from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -19,27 +27,16 @@ import msgspec
 
 from positionbias.core.blocks import file_lines
 from positionbias.core.csv_cells import read_cell, write_rows
-from positionbias.core.errors import bad_input
+from positionbias.core.errors import InputError, bad_input
 from positionbias.core.json_text import parse_json
 from positionbias.core.publish import atomic_file
-from positionbias.leakage.labels import Label, parse_labels
 
 __all__ = [
-    "DETECTORS",
-    "LEXICAL",
-    "OVERLAP_DETECTORS",
-    "OVERLAP_SCORES",
-    "PAIRS",
-    "SCORES",
-    "SEMANTIC",
-    "Ids",
-    "Pair",
-    "best_by_pair",
-    "pairs_file",
-    "read_pairs",
-    "write_pairs",
+    "DETECTORS", "DIFFERENT", "LABELS", "LEXICAL", "OVERLAP_DETECTORS", "PAIRS", "SCORES",
+    "SEMANTIC", "TYPES", "UNTYPED", "Cause", "Ids", "Pair", "best_by_pair", "label_names",
+    "leaked_tests", "pairs_file", "parse_labels", "read_pairs", "set_aside", "write_pairs",
     "write_sheet",
-]
+]  # fmt: skip
 
 PAIRS = "pairs.jsonl"  # in a folder written by ``find``
 SEMANTIC, LEXICAL = "semantic", "lexical"  # the detectors of ``find``
@@ -54,6 +51,17 @@ _SAME = {
     "topic_id": "test_id",
     "sbert_cosine": "cosine",
     "label": "labels",
+}
+DIFFERENT = "different topic"
+UNTYPED = "leak"  # a leak of unknown type
+TYPES = ("identical", "generalization", "specialization", "reformulation")
+LABELS = (*TYPES, UNTYPED, DIFFERENT)  # in the order of Table 2b
+_LABELLED = ("", "title", "variant", "description")  # the field whose label counts, in this order
+_ALSO = {
+    "generalisation": "generalization",
+    "specialisation": "specialization",
+    **dict.fromkeys(("different", "no leak", "no", "false", "0"), DIFFERENT),
+    **dict.fromkeys(("yes", "true", "1"), UNTYPED),
 }
 _IDS = ("train_id", "test_id", "train_passage_id", "test_passage_id")
 _COLUMNS = ("source", "field", "train_id", "test_id", "train_text", "test_text", *_IDS[2:])
@@ -70,19 +78,15 @@ class Ids(NamedTuple):
     train_passage_id: str = ""
     test_passage_id: str = ""
 
-    @property
-    def named(self) -> tuple[str, ...]:
-        """Return the key of random draws: without passages the first three."""
-        return self if self.train_passage_id or self.test_passage_id else self[:3]
-
 
 class Pair(msgspec.Struct, frozen=True):
     """A training text and a test text, mostly queries, with their known texts, scores and label.
 
-    ``field`` is the field of the test text that matched. ``weight`` is the number of pairs that a
-    drawn pair represents. ``place`` and ``line`` are its file and line; ``source`` is the training
-    query's source if there are several. ``found_by`` names the detectors that found it, empty if
-    unknown. A pair of two queries with their passages has the ids of these.
+    ``field`` is the field of the test text that matched; ``label`` is one of ``LABELS``, or "".
+    ``weight`` is the number of pairs that a drawn pair represents. ``place`` and ``line`` are its
+    file and line; ``source`` is the training query's source if there are several. ``found_by``
+    names the detectors that found it, empty if unknown. A pair of two queries with their passages
+    has the ids of these.
     """
 
     train_id: Annotated[str, msgspec.Meta(min_length=1)]
@@ -91,7 +95,7 @@ class Pair(msgspec.Struct, frozen=True):
     train_text: str = ""
     test_text: str = ""
     field: str = ""
-    label: Label | None = None
+    label: str = ""
     weight: Annotated[float, msgspec.Meta(gt=0)] = 1.0
     line: int = 0
     source: str = ""
@@ -101,11 +105,9 @@ class Pair(msgspec.Struct, frozen=True):
     test_passage_id: str = ""
 
     @property
-    def by_words_alone(self) -> bool:
-        """Return True if only the lexical detector found it; the precision of such pairs is
-        unknown.
-        """
-        return self.found_by == (LEXICAL,)
+    def leaks(self) -> bool:
+        """Return True if it is labelled as a leak."""
+        return self.label not in ("", DIFFERENT)
 
     @property
     def ids(self) -> Ids:
@@ -128,6 +130,31 @@ def pairs_file(place: Path | str) -> Path:
         do = "give a file of pairs, or the --out of posbias leakage find"
         raise bad_input(place, wanted=f"a folder with {PAIRS}", found="none", do=do)
     return place / PAIRS
+
+
+def label_names() -> str:
+    """Return the known labels, for messages."""
+    return f"{', '.join(LABELS)}, or yes and no"
+
+
+def parse_labels(texts: Iterable[Any]) -> str:
+    """Combine labels, in any case, each optionally after its field and a hyphen; "" without any.
+
+    >>> parse_labels(["Generalisation"]), parse_labels(["Variant-Identical", "Different Topic"])
+    ('generalization', 'different topic')
+
+    Raises:
+        ValueError: an unknown label.
+    """
+    known: dict[str, str] = {}
+    for text in map(str, texts):
+        field, _, name = text.rpartition("-")
+        label = " ".join(name.casefold().replace("_", " ").split())
+        if (label := _ALSO.get(label, label)) not in ("", *LABELS):
+            raise ValueError(f"the label {name!r}, none of {label_names()}")
+        if label:
+            known.setdefault(DIFFERENT if label == DIFFERENT else field.strip().casefold(), label)
+    return next((known[place] for place in (DIFFERENT, *_LABELLED) if place in known), "")
 
 
 def read_pairs(place: Path | str) -> Iterator[Pair]:
@@ -193,10 +220,8 @@ def _pair(given: Mapping[str, Any], place: str, line: int) -> Pair:
     if isinstance(names := record.get("found_by"), str):
         record["found_by"] = names.split()
     labels = record.pop("labels", [])
-    label = parse_labels(labels if isinstance(labels, list) else [labels])
-    return msgspec.convert(
-        {**record, "place": place, "line": line, "label": label}, Pair, strict=False
-    )
+    record["label"] = parse_labels(labels if isinstance(labels, list) else [labels])
+    return msgspec.convert({**record, "place": place, "line": line}, Pair, strict=False)
 
 
 def best_by_pair(pairs: Iterable[Pair], score: str) -> list[Pair]:
@@ -236,12 +261,11 @@ def write_sheet(out: Path | str, pairs: Sequence[Pair], *, overwrite: bool = Fal
     used = {name for row in rows for name, cell in row.items() if cell not in ("", None)}
     columns = [name for name in (*_COLUMNS, *SCORES, "found_by", "weight") if name in used]
     body = [[" ".join(str(row.get(name, "")).split()) for name in columns] for row in rows]
-    labels = [pair.label.name if pair.label else "" for pair in pairs]
+    lines = [[*cells, pair.label] for cells, pair in zip(body, pairs, strict=True)]
     with (
         atomic_file(out, overwrite=overwrite) as partial,
         open(partial, "w", encoding="utf-8", newline="") as handle,
     ):
-        lines = [[*cells, label] for cells, label in zip(body, labels, strict=True)]
         write_rows(handle, [[*columns, "label"], *lines], delimiter="\t")
 
 
@@ -249,3 +273,47 @@ def _record(pair: Pair) -> dict[str, Any]:
     known = {name: cell for name in _COLUMNS if (cell := getattr(pair, name))}
     weight = {"weight": pair.weight} if pair.weight != 1 else {}
     return {**known, **pair.scores, "found_by": pair.found_by, **weight}
+
+
+class Cause(StrEnum):
+    """A cause for not counting a pair as a leak."""
+
+    DIFFERENT_TOPIC = "pairs_of_different_topics"
+    WORDS_ALONE = "pairs_found_by_words_alone"
+    BELOW = "pairs_below_threshold"
+
+
+def set_aside(pair: Pair, threshold: float | None = None, *, lexical: bool = False) -> Cause | None:
+    """Return why a pair does not count, or None if it does: where it is labelled as a leak, or has
+    no label and a cosine of at least ``threshold``.
+
+    Without a threshold every pair counts except those found by words alone, whose precision is
+    unknown; ``lexical`` counts these too, with any score.
+
+    Raises:
+        InputError: a pair without label and cosine (with its line) if a threshold is given.
+    """
+    if pair.label:
+        return None if pair.leaks else Cause.DIFFERENT_TOPIC
+    if pair.found_by == (LEXICAL,):
+        reached = threshold is not None and pair.scores.get("cosine", -math.inf) >= threshold
+        return None if lexical or reached else Cause.WORDS_ALONE
+    if threshold is None:
+        return None
+    if "cosine" not in pair.scores:
+        wanted, do = "a cosine or a label", "leave the threshold out, or add one of them"
+        raise bad_input(pair.place, line=pair.line, wanted=wanted, found="neither", do=do)
+    return Cause.BELOW if pair.scores["cosine"] < threshold else None
+
+
+def leaked_tests(pairs: Iterable[Pair]) -> set[str]:
+    """Return the test queries of all pairs, except those labelled "different topic"; the training
+    queries may be of any source.
+
+    Raises:
+        InputError: no such pair.
+    """
+    found = {pair.test_id for pair in pairs if pair.label != DIFFERENT}
+    if not found:
+        raise InputError("wanted pairs with leaked test queries; found none; check the file")
+    return found

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from positionbias.core.blocks import file_lines
 from positionbias.core.collection import Collection
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import InputError, bad_input
 from positionbias.core.records import Query
 from positionbias.leakage.settings import FIELDS
 
@@ -127,14 +127,14 @@ def add_variants(queries: Sequence[Query], path: Path | str) -> list[Query]:
     return list(known.values())
 
 
-def field_texts(queries: Sequence[Query], fields: Sequence[str] = ()) -> list[FieldText]:
-    """Return the texts of test queries by field, for these ``fields`` (default: all of ``FIELDS``).
+def field_texts(queries: Sequence[Query]) -> list[FieldText]:
+    """Return the texts of test queries by field.
 
     A query's own text is its title if any of the queries has a description or narrative, else its
     field "query". Other fields (a type, a domain) are ignored.
 
     Raises:
-        SettingError: no query with a text in these fields.
+        InputError: no query with a text in them.
     """
     topics = any(query.fields.keys() & {"description", "narrative"} for query in queries)
     every = [
@@ -142,11 +142,7 @@ def field_texts(queries: Sequence[Query], fields: Sequence[str] = ()) -> list[Fi
         for query in queries
         for name, text in (("title" if topics else "query", query.text), *query.fields.items())
     ]
-    texts = [text for text in every if text.field in (fields or FIELDS) and not is_empty(text.text)]
+    texts = [text for text in every if text.field in FIELDS and not is_empty(text.text)]
     if not texts:
-        found = ", ".join(name for name in FIELDS if any(text.field == name for text in every))
-        raise SettingError(
-            f"--field: wanted test queries with text in {', '.join(fields or FIELDS)}; found "
-            f"{found or 'no text'}; give another"
-        )
+        raise InputError("wanted test queries with text; found none; give others")
     return texts

@@ -5,7 +5,7 @@ queries; checking them needs no numpy.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -18,25 +18,12 @@ from positionbias.core.settings import (
     seed_setting,
     setting,
 )
-from positionbias.leakage.leaks import check_threshold
-from positionbias.leakage.pairs import DETECTORS, SCORES
+from positionbias.leakage.pairs import SCORES
 
 __all__ = [
-    "FIELDS",
-    "KINDS",
-    "LEAKAGES_HELP",
-    "SIZES",
-    "SIZES_HELP",
-    "THRESHOLD",
-    "Detector",
-    "FindSettings",
-    "Kind",
-    "LeakedGrid",
-    "LeakedSettings",
-    "LeakingPairs",
-    "MaterialSettings",
-    "SampleSettings",
-]
+    "FIELDS", "KINDS", "THRESHOLD", "Detector", "FindSettings", "Kind", "LeakedSettings",
+    "LeakingPairs", "SampleSettings",
+]  # fmt: skip
 
 Detector = Literal["semantic", "lexical", "both"]
 Kind = Literal["no", "msm", "test"]
@@ -44,11 +31,6 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 THRESHOLD = 0.91  # the paper's, for its encoder
 # in the order of a table
 FIELDS = ("query", "title", "question", "description", "narrative", "variant")
-LEAKAGES_HELP = (
-    "No leakage, leaking training queries, or the test queries themselves. May be given again."
-)
-SIZES_HELP = "Training instances, two per query; may be given again."
-SIZES = tuple(1_000 << doubling for doubling in range(8))  # 1,000 … 128,000, the paper's
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +38,7 @@ class FindSettings:
     """The detectors and their thresholds.
 
     By meaning a pair is one of the ``neighbours`` nearest training queries of a text, with a cosine
-    of at least ``threshold``. By words it has the same words, or Jaccard or containment reaches its
-    threshold and more than one entity is shared (``lexical``).
+    of at least ``threshold``; by words as ``leakage.lexical`` has it.
 
     Raises:
         SettingError: an unknown detector, or a number outside its range.
@@ -84,20 +65,6 @@ class FindSettings:
         least=1,
         panel=Panel.ADVANCED,
     )
-    jaccard: float = setting(
-        0.6,
-        "Lowest weighted Jaccard coefficient of a pair found by words.",
-        above=0,
-        most=1,
-        panel=Panel.ADVANCED,
-    )
-    containment: float = setting(
-        1.0,
-        "Lowest share of a test text's terms, by weight, that a training query must contain.",
-        above=0,
-        most=1,
-        panel=Panel.ADVANCED,
-    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -118,12 +85,6 @@ class SampleSettings:
     strata: int = setting(10, "Parts of equal width, from --above to 1.", least=1)
     score: str = setting("cosine", "Score of similarity.", choices=SCORES)
     seed: int = seed_setting()
-    found_by: str | None = setting(
-        None,
-        "Draw of the pairs that this detector found.",
-        choices=DETECTORS,
-        absent="any",
-    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -134,55 +95,16 @@ class SampleSettings:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class MaterialSettings:
-    """Criteria for leaks, relevance and candidates.
-
-    ``threshold`` is the cosine from which an unlabelled pair leaks (None: every pair).
-    ``labelled_only``: only labelled pairs leak; the others are only candidates, as in the paper. A
-    passage is relevant from grade ``relevant_from``, in the target from ``target_relevant_from``;
-    lower grades from 1 are neither relevant nor negative [decision]. Negatives are among the first
-    ``train_depth`` candidates (the paper: 100).
-
-    Raises:
-        SettingError: a grade or depth below 1, or a threshold that is not a number.
-    """
-
-    threshold: float | None = setting(
-        None, "Lowest cosine at which an unlabelled pair leaks. [default: all do]", metavar="SCORE"
-    )
-    labelled_only: bool = setting(
-        False,
-        "Count only pairs labelled as leaks, as in the paper; queries of other pairs stay out of "
-        "the filling.",
-        panel=Panel.ADVANCED,
-    )
-    relevant_from: int = setting(
-        1,
-        "Lowest grade of a relevant passage in a source.",
-        least=1,
-        metavar="GRADE",
-        panel=Panel.ADVANCED,
-    )
-    target_relevant_from: int = setting(
-        1,
-        "Lowest grade of a relevant passage in a target.",
-        least=1,
-        metavar="GRADE",
-        panel=Panel.ADVANCED,
-    )
-    train_depth: int = setting(
-        100, "Candidates per query to draw negatives from.", least=1, panel=Panel.ADVANCED
-    )
-
-    def __post_init__(self) -> None:
-        check_threshold(self.threshold)
-        check_settings(self)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakingPairs:
-    """Leaked training queries: files of pairs, and the rules for those that count."""
+    """Leaked training queries: files of pairs, and which of these count.
+
+    ``threshold`` is the cosine from which an unlabelled pair leaks (None: every pair).
+    ``labelled_only``: only labelled pairs leak; the others are only candidates, as in the paper.
+
+    Raises:
+        SettingError: a setting outside its range.
+    """
 
     pairs: Sequence[Place] = required_setting(
         "Pairs of leaking training queries and test queries: from posbias leakage find, or "
@@ -190,33 +112,36 @@ class LeakingPairs:
         metavar="DIR|FILE",
         place="read",
     )
-    prefixes: tuple[str, str] | None = setting(
+    threshold: float | None = setting(
         None,
-        "In a merged collection: the prefixes of the pairs' training and test queries.",
-        metavar="NAME NAME",
+        "Lowest cosine at which an unlabelled pair leaks. [default: all do]",
+        least=-1,
+        most=1,
+        wanted="a cosine from -1 to 1",
+        metavar="SCORE",
+    )
+    labelled_only: bool = setting(
+        False,
+        "Count only pairs labelled as leaks, as in the paper; queries of other pairs stay out of "
+        "the filling.",
         panel=Panel.ADVANCED,
     )
-    counted: MaterialSettings = field(default_factory=MaterialSettings)
     leaked_queries: int | None = setting(
         None,
         "Number of leaking queries, the same for all sizes.",
+        least=1,
+        do="raise it; without leakage: --leakage no",
         metavar="N",
         absent="twice the number of judged test queries",
     )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
 
     @property
     def files(self) -> tuple[Path, ...]:
         """Return the files of pairs."""
         return tuple(map(input_place, self.pairs))
-
-    @property
-    def id_prefixes(self) -> tuple[str, str]:
-        """Return the prefixes of training and test query ids in the collection."""
-        from positionbias.corpora.merge import under
-
-        if self.prefixes is None:
-            return "", ""
-        return under(self.prefixes[0], ""), under(self.prefixes[1], "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,20 +149,15 @@ class LeakedSettings:
     """Settings of one set: kind, size in instances (two per query), seed, and leaked queries.
 
     Raises:
-        SettingError: an unknown kind, a size that is odd or below 2, or a number below 1.
+        SettingError: a size that is odd or below 2.
     """
 
-    kind: Kind = required_setting("What leaks into the set.", choices=KINDS, flags=("--leakage",))
-    instances: int = required_setting(
-        "Size of the set, two instances per query.", flags=("--size",)
-    )
-    seed: int = seed_setting()
-    leaked_queries: int | None = setting(
-        None, "Number of leaking queries.", least=1, do="raise it; without leakage: --leakage no"
-    )
+    kind: Kind
+    instances: int
+    seed: int = 1
+    leaked_queries: int | None = None
 
     def __post_init__(self) -> None:
-        check_settings(self)
         if self.instances < 2 or self.instances % 2:
             raise SettingError(
                 "--size: wanted an even number of instances, two per query; found "
@@ -253,36 +173,3 @@ class LeakedSettings:
     def name(self) -> str:
         """Return the name of the set among those of its material."""
         return f"{self.kind}-{self.instances}-{self.seed}"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeakedGrid:
-    """The sets to draw: each leakage in each size, ``repeats`` times."""
-
-    kinds: Sequence[Kind] = setting(
-        (),
-        f"{LEAKAGES_HELP} [default: all three]",
-        flags=("--leakage",),
-    )
-    sizes: Sequence[int] = setting(
-        (),
-        f"{SIZES_HELP} [default: 1000, doubling to 128000]",
-        flags=("--size",),
-        metavar="INSTANCES",
-    )
-    repeats: int = setting(5, "Repetitions of each set, with seeds from --seed on.", least=1)
-    seed: int = seed_setting()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    def sets(self, leaked_queries: int | None = None) -> list[LeakedSettings]:
-        """Return the sets by leakage, size and seed; ``leaked_queries`` is the same for all
-        sizes.
-        """
-        return [
-            LeakedSettings(kind, size, seed, leaked_queries)
-            for kind in self.kinds or KINDS
-            for size in self.sizes or SIZES
-            for seed in range(self.seed, self.seed + self.repeats)
-        ]

@@ -8,9 +8,7 @@ import math
 
 from pandas import DataFrame
 
-from positionbias.core.formatting import plural
-from positionbias.leakage.measured import MEANING, STUDY, WORDS
-from positionbias.leakage.published import PAPER
+from positionbias.leakage.measured import MEANING, PAPER, STUDY, WORDS
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.row_table import RowTable, Value, where_printed
 
@@ -63,7 +61,7 @@ REVIEWED = RowTable(
     name="reviewed-pairs",
     title="Labelled as leaks (true) or not (false)",
     stub={"subset": "Candidates"},
-    where="measure == 'reviewed pairs' and subset != ''",
+    where="measure == 'reviewed pairs'",
     cells=[Value("pairs", "Pairs", ","), Value("test queries", "Test queries", ",")],
     notes=[where_printed(PAPER)],
 )
@@ -74,17 +72,6 @@ TYPES = RowTable(
     where="measure == 'reformulation types'",
     cells=[Value("pairs", "Pairs", ",")],
     notes=[where_printed(f"{PAPER}: all three collections together.")],
-)
-KAPPA = RowTable(
-    name="kappa",
-    title="Agreement of two people",
-    stub={"subset": "Over"},
-    where='measure == "Cohen\'s kappa"',
-    cells=[
-        Value("kappa", "Cohen's κ", ".2f"),
-        Value("kappa", "Pairs", ",", show="count"),
-        Value("kappa", "Undefined", show="reason"),
-    ],
 )
 THRESHOLDS = RowTable(
     name="leakage-thresholds",
@@ -153,20 +140,6 @@ def _down(threshold: float) -> str:
     return f"{math.floor(threshold * 1e4) / 1e4:.4f}"
 
 
-def _run(rows: DataFrame) -> list[str]:
-    """Return how many reviewed pairs are in no table."""
-    reviewed = rows[rows["measure"] == "reviewed pairs"].set_index("statistic")["value"]
-    told = {
-        "labelled differently": "labelled differently by two people, in neither table: settle them",
-        "without label": "without a label",
-    }
-    return [
-        f"{plural(int(reviewed[name]), 'pair')} {words}."
-        for name, words in told.items()
-        if reviewed.get(name, 0)
-    ]
-
-
 TABLES = [
     SUREST,
     _candidates("candidates", MEANING),
@@ -174,7 +147,6 @@ TABLES = [
     SAMPLE,
     REVIEWED,
     TYPES,
-    KAPPA,
     THRESHOLDS,
     SETS,
 ]
@@ -184,7 +156,6 @@ SHOWN = Presentation(
         pairs=rows["subset"].map(lambda name: SUBSETS.get(name, name))
     ),
     headline=_headline,
-    run=_run,
     sections=[
         RowSection(
             anchor="leaked-queries",

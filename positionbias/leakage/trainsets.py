@@ -1,5 +1,5 @@
 """Training sets with a known number of leaked queries: No, MSM and Test leakage of the leakage
-paper ("Training Datasets").
+paper ("Training Datasets"), drawn and written.
 
 A set of n instances has n / 2 queries, each with one relevant and one other passage: a group of
 two. L of them leak; the others are filling:
@@ -25,36 +25,47 @@ between kinds only in the leaked queries, which replace the last of the filling 
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import chain, islice, takewhile, zip_longest
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
+from pandas import DataFrame
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.groups import TrainingGroup, group_queries
+from positionbias.core.files import sha256_file
+from positionbias.core.groups import KIND, Groups, TrainingGroup, group_queries, write_groups
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import InputRef, Manifest, input_ref
+from positionbias.core.publish import atomic_folder, refuse_existing
 from positionbias.core.records import Qrel
-from positionbias.core.run import Run
+from positionbias.core.run import Run, read_run
 from positionbias.core.seeds import below, keys64
-from positionbias.leakage.leaks import set_aside
-from positionbias.leakage.pairs import Pair
+from positionbias.leakage.measured import collected
+from positionbias.leakage.pairs import Pair, pairs_file, read_pairs, set_aside
 from positionbias.leakage.queries import is_empty
-from positionbias.leakage.settings import LeakedSettings, MaterialSettings
+from positionbias.leakage.settings import LeakedSettings, LeakingPairs
 
 __all__ = [
-    "LeakedSet",
-    "Material",
-    "Source",
-    "Topic",
-    "leaked_groups",
-    "leaking_queries",
-    "read_material",
-    "read_topics",
-]
+    "DEPTH", "LeakedInputs", "LeakedSet", "Material", "Source", "Topic", "leaked_groups",
+    "leaking_queries", "read_topics", "set_rows", "write_leaked_set",
+]  # fmt: skip
 
 TIMES = 2  # uses of a topic in a set of kind test, as in the paper
+DEPTH = 100  # candidates of a query from which negatives are drawn, as in the paper
+COMMAND = "trainset leaked"
+_AT_ONCE = 16_384  # groups per shard
+NOTES = (
+    (
+        "Leaked queries come first, the filling after them; a smaller set is the beginning of a "
+        "larger one."
+    ),
+    "Sets of every kind name the splits of source and target, so that all vocabularies are equal.",
+)
 
 
 class Topic(NamedTuple):
@@ -80,36 +91,34 @@ class Source:
         candidates: Run,
         leaking: Container[str],
         near: Container[str],
-        settings: MaterialSettings,
         absent: Container[str] = (),
     ) -> None:
-        self._candidates, self._depth, self._absent = candidates, settings.train_depth, absent
-        self._relevant: dict[str, set[str]] = {}
-        self._judged: dict[str, set[str]] = {}
+        self._candidates, self._absent = candidates, absent
+        self._judged: dict[str, set[str]] = {}  # as relevant
         for query_id, passage_id, grade in qrels:
             if grade >= 1:
                 self._judged.setdefault(query_id, set()).add(passage_id)
-            if grade >= settings.relevant_from and passage_id not in absent:
-                self._relevant.setdefault(query_id, set()).add(passage_id)
         usable = [
             query_id
             for query_id in query_ids
-            if query_id in self._relevant and query_id in candidates and self._negatives(query_id)
+            if self._relevant(query_id) and query_id in candidates and self._negatives(query_id)
         ]
         self.leaking = [query_id for query_id in usable if query_id in leaking]
         self.clean = [query_id for query_id in usable if query_id not in near]
 
+    def _relevant(self, query_id: str) -> list[str]:
+        judged = self._judged.get(query_id, set())
+        return sorted(passage_id for passage_id in judged if passage_id not in self._absent)
+
     def _negatives(self, query_id: str) -> list[str]:
-        """Return the passages among a query's first candidates without a judgement of grade 1 or
-        more, in order of rank.
-        """
-        first = self._candidates[query_id].passage_ids[: self._depth]
+        """Return the first candidates that are not judged relevant, in order of rank."""
+        first = self._candidates[query_id].passage_ids[:DEPTH]
         judged = self._judged[query_id]
         return [item for item in first if item not in judged and item not in self._absent]
 
     def group(self, query_id: str, seed: int) -> TrainingGroup:
         """Draw a query's relevant passage and one of its negatives."""
-        relevant, negatives = sorted(self._relevant[query_id]), self._negatives(query_id)
+        relevant, negatives = self._relevant(query_id), self._negatives(query_id)
         positive = relevant[below(len(relevant), seed, "leaked set relevant", query_id)]
         negative = negatives[below(len(negatives), seed, "leaked set negative", query_id)]
         return TrainingGroup(query_id, (positive, negative), (1, 0))
@@ -135,7 +144,7 @@ class LeakedSet(NamedTuple):
 
 
 def leaking_queries(
-    pairs: Iterable[Pair], tests: Container[str], settings: MaterialSettings
+    pairs: Iterable[Pair], tests: Container[str], leaking: LeakingPairs
 ) -> tuple[dict[str, set[str]], set[str]]:
     """Return the test queries that each training query leaks, and all candidates of leakage. A pair
     given with and without a label counts by its label [decision].
@@ -150,85 +159,32 @@ def leaking_queries(
         raise InputError(
             f"{given[0].place}: wanted pairs with queries of the target; found {len(given):,} "
             f"pairs with others, such as {given[0].test_id!r}; check --target; in a merged "
-            "collection ids have a prefix: find the pairs there, or give --prefixes"
+            "collection ids have a prefix: find the pairs there"
         )
-    labelled = {(pair.train_id, pair.test_id) for pair in own if pair.label is not None}
+    labelled = {(pair.train_id, pair.test_id) for pair in own if pair.label}
     leaks: dict[str, set[str]] = {}
     near: set[str] = set()
     for pair in own:
-        ignored = pair.label is None and (
-            settings.labelled_only or (pair.train_id, pair.test_id) in labelled
+        ignored = not pair.label and (
+            leaking.labelled_only or (pair.train_id, pair.test_id) in labelled
         )
-        if not ignored and set_aside(pair, settings.threshold) is None:
+        if not ignored and set_aside(pair, leaking.threshold) is None:
             leaks.setdefault(pair.train_id, set()).add(pair.test_id)
-        scored = pair.label is None or settings.threshold is None or "cosine" in pair.scores
-        bare = msgspec.structs.replace(pair, label=None)
-        if scored and set_aside(bare, settings.threshold, lexical=True) is None:
+        scored = not pair.label or leaking.threshold is None or "cosine" in pair.scores
+        bare = msgspec.structs.replace(pair, label="")
+        if scored and set_aside(bare, leaking.threshold, lexical=True) is None:
             near.add(pair.train_id)
     return leaks, near | leaks.keys()
 
 
-def read_material(
-    collection: Collection,
-    *,
-    targets: Sequence[str],
-    candidates: Mapping[str, Run],
-    pairs: Iterable[Pair],
-    settings: MaterialSettings,
-) -> Material:
-    """Read the material of a collection: ``candidates`` has the run of each source split,
-    ``targets`` are the splits with the test queries.
-
-    If source and target are in different collections, join them with ``posbias merge``.
-
-    Raises:
-        SettingError: a split that is source and target.
-        InputError: a missing split, a query id with two texts, or pairs without a query of a
-            target.
-    """
-    if both := set(targets) & set(candidates):
-        raise SettingError(
-            f"--target, --source: wanted different splits; found {min(both)!r} as both; merging "
-            "joins splits of the same name: rename them before"
-        )
-    texts = group_queries(collection, (*candidates, *targets))
-    empty = {query_id for query_id, text in texts.items() if is_empty(text)}
-    ids = {
-        split: [query_id for query_id, _ in collection.query_texts(split)]
-        for split in (*candidates, *targets)
-    }
-    qrels = {split: collection.qrels(split) for split in ids}
-    named = {qrel.passage_id for records in qrels.values() for qrel in records}
-    named.update(*(run.passage_ids for run in candidates.values()))
-    absent = set(collection.absent(sorted(named)))
-    tests = {query_id for split in targets for query_id in ids[split]}
-    leaks, near = leaking_queries(pairs, tests, settings)
-    for query_id in tests:  # a source query that is itself a test query always leaks
-        leaks.setdefault(query_id, set()).add(query_id)
-    sources = {}
-    seen = set(empty)
-    for split, run in candidates.items():
-        new = [query_id for query_id in ids[split] if query_id not in seen]
-        sources[split] = Source(new, qrels[split], run, leaks, near | tests, settings, absent)
-        seen.update(new)
-    records = (qrel for split in targets for qrel in qrels[split] if qrel.query_id not in empty)
-    topics = read_topics(records, settings.target_relevant_from, absent)
-    return Material(collection.name, sources, topics, targets, leaks)
-
-
-def read_topics(
-    qrels: Iterable[Qrel], relevant_from: int, absent: Container[str] = ()
-) -> list[Topic]:
+def read_topics(qrels: Iterable[Qrel], absent: Container[str] = ()) -> list[Topic]:
     """Read the judged test queries, in order of ids."""
     topics: dict[str, tuple[set[str], set[str]]] = {}
     for query_id, passage_id, grade in qrels:
         relevant, others = topics.setdefault(query_id, (set(), set()))
         if passage_id in absent:
             continue
-        if grade >= relevant_from:
-            relevant.add(passage_id)
-        elif grade < 1:
-            others.add(passage_id)
+        (relevant if grade >= 1 else others).add(passage_id)
     return [Topic(query_id, *map(sorted, sides)) for query_id, sides in sorted(topics.items())]
 
 
@@ -316,3 +272,134 @@ def _filling(material: Material, number: int, seed: int) -> list[TrainingGroup]:
     ]
     turns = islice(takewhile(bool, chain.from_iterable(zip_longest(*orders))), number)
     return [source.group(query_id, seed) for source, query_id in turns]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakedInputs:
+    """The inputs of sets: a collection, its target splits, a run for each source split, pairs."""
+
+    collection: Collection
+    targets: Sequence[str]
+    candidates: Mapping[str, Path]
+    leaking: LeakingPairs
+
+    def material(self) -> Material:
+        """Read all inputs; where two splits have a query, only the first of them draws it.
+
+        Raises:
+            SettingError: a split that is source and target.
+            InputError: an unreadable file, a missing split, a query id with two texts, or pairs
+                without a query of a target.
+        """
+        if both := set(self.targets) & set(self.candidates):
+            raise SettingError(
+                f"--target, --source: wanted different splits; found {min(both)!r} as both; "
+                "merging joins splits of the same name: rename them before"
+            )
+        collection, splits = self.collection, (*self.candidates, *self.targets)
+        runs = {split: read_run(path) for split, path in self.candidates.items()}
+        texts = group_queries(collection, splits)
+        empty = {query_id for query_id, text in texts.items() if is_empty(text)}
+        ids = {
+            split: [query_id for query_id, _ in collection.query_texts(split)] for split in splits
+        }
+        qrels = {split: collection.qrels(split) for split in splits}
+        named = {qrel.passage_id for records in qrels.values() for qrel in records}
+        named.update(*(run.passage_ids for run in runs.values()))
+        absent = set(collection.absent(sorted(named)))
+        tests = {query_id for split in self.targets for query_id in ids[split]}
+        leaks, near = leaking_queries(self.pairs(), tests, self.leaking)
+        for query_id in tests:  # a source query that is itself a test query always leaks
+            leaks.setdefault(query_id, set()).add(query_id)
+        sources = {}
+        seen = set(empty)
+        for split, run in runs.items():
+            new = [query_id for query_id in ids[split] if query_id not in seen]
+            sources[split] = Source(new, qrels[split], run, leaks, near | tests, absent)
+            seen.update(new)
+        judged = (qrel for split in self.targets for qrel in qrels[split])
+        topics = read_topics((qrel for qrel in judged if qrel.query_id not in empty), absent)
+        return Material(collection.name, sources, topics, self.targets, leaks)
+
+    def pairs(self) -> Iterator[Pair]:
+        """Read the pairs."""
+        return (pair for place in self.leaking.files for pair in read_pairs(place))
+
+    def refs(self, artefact: Path) -> list[InputRef]:
+        """Return the inputs for the manifest of ``artefact``."""
+        files = [(f"candidates of {split}", path) for split, path in self.candidates.items()]
+        files += [("pairs", pairs_file(place)) for place in self.leaking.files]
+        collection = self.collection.path, self.collection.checksum
+        return [
+            input_ref("collection", *collection, artefact=artefact),
+            *(input_ref(role, path, sha256_file(path), artefact=artefact) for role, path in files),
+        ]
+
+    def record(self) -> JsonObject:
+        """Return the settings for a manifest."""
+        return {
+            "targets": list(self.targets),
+            "sources": list(self.candidates),
+            "threshold": self.leaking.threshold,
+            "labelled_only": self.leaking.labelled_only,
+        }
+
+
+def write_leaked_set(
+    out: Path,
+    inputs: LeakedInputs,
+    settings: LeakedSettings,
+    *,
+    material: Material | None = None,
+    overwrite: bool = False,
+) -> Groups:
+    """Write one set to ``out``, whole or not at all, and open it; ``material`` is that of
+    ``inputs`` if already read.
+
+    The first ``manifest.content["leaked"]`` groups leak; ``content["leaks"]`` names the test
+    queries.
+
+    Raises:
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
+        InputError, SettingError: as ``LeakedInputs.material`` and ``leaked_groups``.
+    """
+    refuse_existing(out, overwrite=overwrite)
+    material = inputs.material() if material is None else material
+    groups, leaked = leaked_groups(material, settings)
+    record = asdict(settings)
+    manifest = Manifest(
+        KIND,
+        out.name,
+        COMMAND,
+        seed=record.pop("seed"),
+        settings={**inputs.record(), **record},
+        inputs=tuple(inputs.refs(out)),
+        licence=inputs.collection.manifest.licence,
+        notes=NOTES,
+        content={
+            "leaked": leaked,
+            "leaks": {
+                group.query_id: sorted(material.leaks[group.query_id]) for group in groups[:leaked]
+            },
+        },
+    )
+    blocks = (groups[start : start + _AT_ONCE] for start in range(0, len(groups), _AT_ONCE))
+    with atomic_folder(out, overwrite=overwrite) as folder:
+        splits = (*material.sources, *material.targets)
+        write_groups(folder, list, blocks, manifest, splits=splits)
+    return Groups(out)
+
+
+def set_rows(groups: Groups, settings: LeakedSettings, collection: str) -> DataFrame:
+    """Count the leaked and the other queries of a set."""
+    made, leaked = collected(collection), groups.manifest.content_as(int, "leaked")
+    numbers = {
+        "instances": 2 * len(groups),
+        "leaked": leaked,
+        "leaked share": leaked / len(groups),
+        "filling": len(groups) - leaked,
+    }
+    cells: dict[str, Any] = {"variant": settings.name, "seed": settings.seed}
+    for statistic, number in numbers.items():
+        made.add("training set", statistic, number, **cells)
+    return made.rows

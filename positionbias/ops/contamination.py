@@ -143,8 +143,7 @@ class _Reading:
         """Return the two sets of queries."""
         from positionbias.contamination.contrast import against_fresh, by_near_duplicates
         from positionbias.evaluation.significance import clusters_by_passage
-        from positionbias.leakage.leaks import leaked_tests
-        from positionbias.leakage.pairs import pairs_file, read_pairs
+        from positionbias.leakage.pairs import leaked_tests, pairs_file, read_pairs
 
         clusters = []
         for qrels in self.qrels.values():

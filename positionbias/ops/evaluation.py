@@ -329,7 +329,7 @@ def _leaked_apart(
 
     if pairs is None:
         return [], []
-    from positionbias.overlap.folder import is_overlap, leaked_of
+    from positionbias.overlap.find import is_overlap, leaked_of
 
     checksum = collection.checksum if collection is not None else ""
     queries, files = leaked_of(pairs, unit, judged.qrels, checksum, measuring.split)

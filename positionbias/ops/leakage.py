@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
@@ -14,9 +14,9 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, operation, settings_parameters
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint
-from positionbias.core.settings import Panel, Setting, refuse_idle, setting
+from positionbias.core.settings import Panel, Setting, refuse_idle
 from positionbias.engine.choose import Engine
-from positionbias.leakage.settings import FIELDS, FindSettings
+from positionbias.leakage.settings import FindSettings
 from positionbias.ops.model_workers import model_workers
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs
 from positionbias.ops.query_encoder import Encoder, Semantic
@@ -24,31 +24,11 @@ from positionbias.ops.query_encoder import Encoder, Semantic
 if TYPE_CHECKING:
     from positionbias.ops.query_places import QueryPlace
 
-__all__ = ["SearchedTexts", "at_threshold", "find_leakage", "open_semantic", "search_record"]
+__all__ = ["at_threshold", "find_leakage", "open_semantic", "search_record"]
 
 _SEMANTIC = tuple(
     one.of.flag(one.name) for kind in (Encoder, Engine) for one in settings_parameters(kind, "")
 )  # options of one detector alone
-
-
-@dataclass(frozen=True, slots=True)
-class SearchedTexts:
-    """Texts of the test queries to search by."""
-
-    variants: Place | None = setting(
-        None,
-        "Variants of the test queries, a field of their own: lines of query id, tab, text.",
-        metavar="FILE",
-        place="read",
-        panel=Panel.ADVANCED,
-    )
-    fields: Sequence[str] = setting(
-        (),
-        "Which texts of a test query to look by; may be given again. [default: all it has]",
-        flags=("--field",),
-        choices=FIELDS,
-        panel=Panel.ADVANCED,
-    )
 
 
 @operation
@@ -72,7 +52,15 @@ def find_leakage(
             place="read",
         ),
     ] = (),
-    texts: SearchedTexts = SearchedTexts(),
+    variants: Annotated[
+        Place | None,
+        Setting(
+            "Variants of the test queries, a field of their own: lines of query id, tab, text.",
+            metavar="FILE",
+            place="read",
+            panel=Panel.ADVANCED,
+        ),
+    ] = None,
     settings: FindSettings = FindSettings(),
     encoder: Encoder = Encoder(),
     engine: Engine = Engine(),
@@ -123,9 +111,8 @@ def find_leakage(
     from positionbias.core.publish import atomic_folder
     from positionbias.core.rows import write_into
     from positionbias.leakage.find import find_pairs
-    from positionbias.leakage.measured import MEANING, found_rows
+    from positionbias.leakage.measured import MEANING, add_published, found_rows, target_of
     from positionbias.leakage.pairs import PAIRS, write_pairs
-    from positionbias.leakage.published import add_published, target_of
     from positionbias.leakage.queries import add_variants, field_texts
 
     if settings.detector == "lexical":
@@ -140,10 +127,10 @@ def find_leakage(
             test.read("test queries"),
         ],
     )
-    if texts.variants:
-        asked = add_variants(asked, input_place(texts.variants))
-        read.append(Read.file("variants", input_place(texts.variants)))
-    tests = field_texts(asked, texts.fields)
+    if variants:
+        asked = add_variants(asked, input_place(variants))
+        read.append(Read.file("variants", input_place(variants)))
+    tests = field_texts(asked)
     semantic = None
     if settings.detector != "lexical":
         semantic = open_semantic(encoder, settings.threshold)
@@ -167,7 +154,7 @@ def find_leakage(
     measured = Measurements(
         rows=made.rows,
         command="leakage find",
-        settings={"fields": list(texts.fields), **search_record(settings, semantic)},
+        settings=search_record(settings, semantic),
         read=read,
         name=f"Training queries like those of {test.name}",
         notes=(

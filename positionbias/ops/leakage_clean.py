@@ -20,7 +20,7 @@ from positionbias.leakage.settings import Detector, FindSettings
 from positionbias.ops.leakage import at_threshold, open_semantic, search_record
 from positionbias.ops.outcome import Printed, Read, refuse_outputs
 from positionbias.ops.query_encoder import Encoder
-from positionbias.overlap.removal import CountedPairs, Removing
+from positionbias.overlap.settings import CountedPairs, Removing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -97,7 +97,7 @@ def clean_leakage(
 
         posbias leakage clean msmarco --against topics.txt --encoder minilm --out msmarco-clean
         posbias leakage clean msmarco --pairs overlap --remove passages --out msmarco-clean
-        posbias leakage clean nq --pairs overlap --side test --unit pairs --out nq-clean
+        posbias leakage clean nq --pairs overlap --side test --out nq-clean
 
     Returns:
         The collection without them, and rows of what was removed.
@@ -123,41 +123,30 @@ def clean_leakage(
     from positionbias.corpora.groups_without import groups_without
     from positionbias.corpora.left_out import LEFT_OUT, LeftOut
     from positionbias.corpora.without import without
-    from positionbias.overlap.removal import by_judgements, evidence_of
-    from positionbias.overlap.removed import removed_rows
+    from positionbias.overlap.removal import evidence_of, removed_rows
 
     _check_asked(against, counted, removing, detector, encoder)
     refuse_outputs(out, overwrite=overwrite)
     place, opened = output_place(out), _opened(collection)
     settings: JsonObject = {}
     if counted.pairs is not None:
-        pairs, files, split, relevant_from = _given(
-            counted.pairs, counted.source, removing, split, opened
-        )
+        pairs, files, split = _given(counted.pairs, counted.source, removing, split, opened)
         read = [Read.file("pairs", file) for file in files]
     else:
         assert against is not None
-        split, relevant_from = split or "train", 1
+        split = split or "train"
         found, settings, read = _looked_for(
             opened, split, against, detector or "both", encoder, counted
         )
         pairs = iter(found)
     evidence = evidence_of(pairs, counted, removing)
-    reasons, unit = evidence.reasons, removing.because_of
-    if unit == "passages" and removing.remove == "queries":
-        if isinstance(opened, Groups):
-            raise SettingError(
-                "--unit: wanted pairs that name queries of training groups; found passages; give "
-                "--unit queries or pairs, or clean the collection instead"
-            )
-        reasons = by_judgements(reasons, opened.qrel_table(split), relevant_from)
     left_out = LeftOut(
         split,
-        reasons,
-        f"{removing.remove.capitalize()} on the {removing.side} side of leaking pairs of {unit} "
-        "were removed; left_out says which and why.",
+        evidence.reasons,
+        f"{removing.remove.capitalize()} on the {removing.side} side of leaking pairs were "
+        "removed; left_out says which and why.",
         "leakage clean",
-        {**asdict(removing), "unit": unit, "split": split, "source": counted.source}
+        {**asdict(removing), "split": split, "source": counted.source}
         | {"threshold": counted.threshold, "lexical": counted.lexical, **settings},
         [input_ref(item.role, item.path, item.checksum, artefact=place) for item in read],
         removing.remove,
@@ -246,14 +235,11 @@ def _looked_for(
 
 
 class _Given(NamedTuple):
-    """The pairs of a removal, to be streamed once: their files, the split of what is removed, and
-    the lowest grade of a relevant passage.
-    """
+    """Pairs, to be streamed once: their files, and the split of what is removed."""
 
     pairs: Iterator[Pair]
     files: Sequence[Path]
     split: str
-    relevant_from: int = 1
 
 
 def _given(
@@ -272,7 +258,7 @@ def _given(
     """
     from positionbias.core.seal import verified
     from positionbias.leakage.pairs import pairs_file, read_pairs
-    from positionbias.overlap.folder import OverlapFolder, is_overlap
+    from positionbias.overlap.find import OverlapFolder, is_overlap
 
     if not is_overlap(place):
         file = pairs_file(input_place(place))
@@ -295,24 +281,23 @@ def _given(
         do = "name the one that has its ids with --source, or a --split"
         raise bad_input(folder.path, wanted=wanted, found=found, do=do)
     tests = list(folder.tests if train else own)
-    files = folder.files(removing.because_of, tests)
+    files = folder.files(removing.unit, tests)
     pairs = (pair for path in files for pair in read_pairs(verified(path)))
-    grade = 1 if train else folder.relevant_from
     mine = (pair for pair in pairs if not train or pair.source in own)
-    return _Given(mine, files, split or next(iter(own.values())) or removing.side, grade)
+    return _Given(mine, files, split or next(iter(own.values())) or removing.side)
 
 
 def _of_file(path: Path, source: str | None, removing: Removing) -> Iterator[Pair]:
     """Stream the pairs of a file; refuse those that do not fit what is removed."""
     from positionbias.leakage.pairs import read_pairs
 
-    unit, sources = removing.because_of, set[str]()
+    unit, sources = removing.unit, set[str]()
     for pair in read_pairs(path):
         sources.add(pair.source)
         joined = bool(pair.train_passage_id and pair.test_passage_id)
         if joined != (unit == "pairs") and unit != "queries":
             found = f"pairs with{'' if joined else 'out'} ids of queries and passages"
-            do = "give another --unit, or pairs of this one"
+            do = "give another --remove, or pairs of this one"
             raise bad_input(path, line=pair.line, wanted=f"pairs of {unit}", found=found, do=do)
         if source in (None, pair.source):
             yield pair

@@ -7,12 +7,11 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.operation import Overwrite, Seed, operation
+from positionbias.core.operation import Overwrite, operation
 from positionbias.core.places import Place, input_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
-from positionbias.leakage.labels import label_names
-from positionbias.leakage.pairs import SCORES
+from positionbias.leakage.pairs import SCORES, label_names
 from positionbias.leakage.settings import SampleSettings
 from positionbias.ops.outcome import Measurements, Read
 
@@ -67,9 +66,9 @@ def sample_pairs(
         cosine  0.800 to 0.900     10      5
                 0.900 to 1.000     11      5
     """
+    from positionbias.leakage.labelled import sample_rows, stratified_sample
     from positionbias.leakage.measured import collected
     from positionbias.leakage.pairs import pairs_file, read_pairs, write_sheet
-    from positionbias.leakage.sample import sample_rows, stratified_sample
 
     place = input_place(found)
     drawn, strata = stratified_sample(read_pairs(place), settings)
@@ -94,20 +93,14 @@ def review_pairs(
     found: Annotated[Place, Setting("What find wrote.", metavar="DIR", place="read")],
     *,
     filled: Annotated[
-        Sequence[Place],
-        Setting(
-            "Read this filled sheet; give it again for a second person's.",
-            metavar="FILE",
-            place="read",
-        ),
-    ] = (),
+        Place | None, Setting("Read this filled sheet.", metavar="FILE", place="read")
+    ] = None,
     per_test: Annotated[int, Setting("Pairs for each test query.", least=1)] = 5,
     threshold: Annotated[
         float | None,
         Setting("Only pairs from this score up.", metavar="SCORE", absent="all there are"),
     ] = None,
     score: Annotated[str, Setting("What similar means.", choices=SCORES)] = "cosine",
-    seed: Seed = 1,
     out: Annotated[
         Place | None, Setting("Write the sheet to label here.", metavar="FILE", place="written")
     ] = None,
@@ -116,16 +109,15 @@ def review_pairs(
     """Review the 5 most similar training queries of each test query that posbias leakage find wrote
     to DIR.
 
-    With ``out`` the sheet to label; with ``filled`` what one or two people said: how many pairs and
-    test queries are leaks, of which types, and how far the two agree. A filled sheet also does as
-    PAIRS for calibrate, clean and evaluate.
+    With ``out`` the sheet to label; with ``filled`` what people said: how many pairs and test
+    queries are leaks, and of which types. A filled sheet also does as PAIRS for calibrate, clean
+    and evaluate.
 
         posbias leakage review leaks --out sheet.tsv
-        posbias leakage review leaks --filled first.tsv --filled second.tsv
+        posbias leakage review leaks --filled sheet.tsv
 
     Returns:
-        Tables 2a and 2b of the leakage paper, and Cohen's kappa of two people; None where a sheet
-        was written.
+        Tables 2a and 2b of the leakage paper; None where a sheet was written.
 
     Raises:
         SettingError: neither or both of ``out`` and ``filled``.
@@ -136,7 +128,7 @@ def review_pairs(
 
     Example:
         >>> import positionbias as pb
-        >>> print(pb.review_pairs("labelled.tsv", filled=["labelled.tsv"]))
+        >>> print(pb.review_pairs("labelled.tsv", filled="labelled.tsv"))
         Labelled as leaks (true) or not (false)
         ...
         true           40            40
@@ -144,12 +136,11 @@ def review_pairs(
         ...
     """
     from positionbias.core.manifest import manifest_if_any
-    from positionbias.leakage.measured import collected
+    from positionbias.leakage.labelled import most_similar, read_sheet, review_rows
+    from positionbias.leakage.measured import add_published, collected
     from positionbias.leakage.pairs import pairs_file, read_pairs, write_sheet
-    from positionbias.leakage.published import add_published
-    from positionbias.leakage.review import most_similar, read_sheet, review
 
-    if (out is None) == (not filled):
+    if (out is None) == (filled is None):
         given = "neither" if out is None else "both"
         raise SettingError(
             f"leakage review: wanted --out or --filled; found {given}; give one of them"
@@ -165,16 +156,15 @@ def review_pairs(
         tests = len({pair.test_id for pair in chosen})
         hint(f"{len(chosen):,} pairs of {tests:,} test queries written to {pasted(out)}; {FILL}")
         return None
-    sheets = [read_sheet(input_place(sheet)) for sheet in filled]
-    known = {pair.ids for pair in chosen}
-    for name, sheet in zip(filled, sheets, strict=True):
-        if others := sheet.keys() - known:
-            line = sheet[min(others)].line
-            do = "give the sheet that was made of it, and the same --per-test and --threshold"
-            wanted, given = f"pairs of {found}", f"{len(others):,} others"
-            raise bad_input(name, line=line, wanted=wanted, found=given, do=do)
+    assert filled is not None
+    sheet, known = read_sheet(input_place(filled)), {pair.ids for pair in chosen}
+    if others := sheet.keys() - known:
+        line = sheet[min(others)].line
+        do = "give the sheet that was made of it, and the same --per-test and --threshold"
+        wanted, given = f"pairs of {found}", f"{len(others):,} others"
+        raise bad_input(filled, line=line, wanted=wanted, found=given, do=do)
     made = collected(place.name)
-    review(sheets).add_rows(made, len(known), seed)
+    review_rows(made, sheet, len(known))
     manifest = manifest_if_any(place) if place.is_dir() else None
     target = manifest.content_as(str, "target", "") if manifest else ""
     add_published(made, target, ["reviewed pairs", "reformulation types"])
@@ -184,9 +174,8 @@ def review_pairs(
         settings={"score": score, "per_test": per_test, "threshold": threshold},
         read=[
             Read.file("pairs", pairs_file(place)),
-            *(Read.file("sheet", input_place(sheet)) for sheet in filled),
+            Read.file("sheet", input_place(filled)),
         ],
-        seed=seed,
     )
 
 
@@ -247,13 +236,13 @@ def calibrate_leakage(
         Precision of labelled pairs
         ...
     """
-    from positionbias.leakage.calibrate import Rule, calibration_rows
+    from positionbias.leakage.labelled import calibration_rows
     from positionbias.leakage.measured import collected
     from positionbias.leakage.pairs import pairs_file, read_pairs
 
     places = [input_place(place) for place in pairs]
     known = [pair for place in places for pair in read_pairs(place)]
-    labelled = [pair for pair in known if pair.label is not None]
+    labelled = [pair for pair in known if pair.label]
     if not labelled:
         count = f"{len(known):,} pairs without a label" if known else "none"
         do = "label them: posbias leakage sample writes a sheet"
@@ -261,7 +250,7 @@ def calibrate_leakage(
     if without := len(known) - len(labelled):
         say(f"{without:,} of {len(known):,} pairs have no label and were left out")
     made = collected(places[0].name)
-    rules: dict[str, Any] = {"precision": least_precision, "rule": Rule(rule), "given": apply}
+    rules: dict[str, Any] = {"precision": least_precision, "rule": rule, "given": apply}
     for score in dict.fromkeys(scores):
         calibration_rows(made, labelled, score, **rules)
     return Measurements(

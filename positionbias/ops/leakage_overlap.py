@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import Place, input_place, output_place, pasted
+from positionbias.core.places import output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
@@ -39,15 +39,6 @@ def overlap_leakage(
         ),
     ] = (),
     settings: OverlapSettings = OverlapSettings(),
-    labelled: Annotated[
-        Sequence[Place],
-        Setting(
-            "A filled sheet of posbias leakage sample, which gives the precision of the detectors; "
-            "may be given again.",
-            metavar="SHEET",
-            place="read",
-        ),
-    ] = (),
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
@@ -55,14 +46,15 @@ def overlap_leakage(
     """Find passages, queries and pairs of test sets in training sets.
 
     Texts are compared without case and punctuation: the same words (exact), and shared runs of 13
-    words (ngram). How many of the pairs are right, only a labelled sample says (``labelled``). In a
-    test set with judgements its relevant passages are compared, in a training set those that
-    judgements name. A passage in a corpus that both sides share is not its own copy, and is counted
-    apart. Files and folders of other forms are imported first (posbias import).
+    words (ngram). How many of the pairs are right, only a labelled sample says. In a test set with
+    judgements its relevant passages are compared, in a training set those that judgements name. A
+    passage in a corpus that both sides share is not its own copy, and is counted apart. Files and
+    folders of other forms are imported first (posbias import).
 
         posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --out overlap
-        posbias leakage sample overlap/pairs/msmarco.dl19.passages.jsonl --found-by ngram \\
+        posbias leakage sample overlap/pairs/msmarco.dl19.passages.jsonl \\
                 --score of_test --above 0 --out sheet.tsv
+        posbias leakage calibrate sheet.tsv --score of_test
 
     Returns:
         Rows: the share of test queries that are found, by test set, unit, detector and training
@@ -70,7 +62,7 @@ def overlap_leakage(
 
     Raises:
         SettingError: no test set, or two sets of a side with one name.
-        InputError: no collection, or a sheet of other pairs.
+        InputError: no collection.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
     Example:
@@ -129,7 +121,6 @@ def overlap_leakage(
                     Read(f"{role} {each.name}", each.collection.path, each.collection.checksum)
                     for role, each in named
                 ),
-                *(Read.file("labelled pairs", input_place(sheet)) for sheet in labelled),
             ],
             name=f"Overlap with {', '.join(each.name for each in test)}",
             packages=("numpy", "pandas", "pyarrow"),
@@ -143,7 +134,6 @@ def overlap_leakage(
             test,
             settings,
             lambda rows: measured(rows).manifest(place),
-            labelled=labelled,
             map_shards=map_shards,
             overwrite=overwrite,
         )

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 from positionbias.clicks.settings import ClickSettings
 from positionbias.contamination.settings import ContaminatedSettings
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import Out, Overwrite, Source, operation
+from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.leakage.settings import LeakedGrid, LeakingPairs
+from positionbias.leakage.settings import KINDS, Kind, LeakedSettings, LeakingPairs
 from positionbias.ops.outcome import Written
 
 if TYPE_CHECKING:
@@ -49,15 +49,23 @@ def draw_leaked(
             place="read",
         ),
     ],
+    leakage: Annotated[
+        Kind,
+        Setting(
+            "No leakage, leaking training queries (msm), or the test queries themselves.",
+            choices=KINDS,
+        ),
+    ],
+    size: Annotated[int, Setting("Training instances, two per query.", metavar="INSTANCES")],
+    seed: Seed = 1,
     leaking: LeakingPairs,
-    grid: LeakedGrid = LeakedGrid(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Written:
-    """Draw training sets of ``collection`` with a known number of leaked queries, the same at every
+    """Draw a training set of ``collection`` with a known number of leaked queries, the same at any
     size.
 
-    A query comes with a relevant passage and another one: two instances. Kinds of one size and seed
+    A query comes with a relevant passage and another one: two instances. Sets of one size and seed
     share all but the leaked queries, and a smaller set is the beginning of a larger one. Where
     source and target are two corpora, merge them first; their splits stay apart:
 
@@ -65,14 +73,14 @@ def draw_leaked(
         posbias leakage find both:msm.train both:robust.test --encoder minilm --out leaks
         posbias retrieve both --split msm.train --out msm.run
         posbias trainset leaked both --target robust.test --source msm.train --candidates msm.run \\
-                --pairs leaks --out sets
-        posbias train tk both --trainset sets/msm-1000-1 --validation-candidates RUN --out tk.ckpt
+                --pairs leaks --leakage msm --size 1000 --out msm-1000
+        posbias train tk both --trainset msm-1000 --validation-candidates RUN --out tk.ckpt
 
     Returns:
-        The folder of sets, one for each kind, size and seed, and rows that count them.
+        The set, and rows that count its queries.
 
     Raises:
-        SettingError: a source without a run, or more leaked queries than a set has room for.
+        SettingError: a source without a run, or more leaked queries than the set has room for.
         InputError: fewer queries that leak or that can fill up than are needed.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
 
@@ -80,19 +88,17 @@ def draw_leaked(
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.settings import LeakedGrid, LeakingPairs
-        >>> leaking, grid = (
-        ...     LeakingPairs(pairs=["planted"], leaked_queries=5),
-        ...     LeakedGrid(sizes=[20], repeats=1),
-        ... )
+        >>> from positionbias.settings import LeakingPairs
+        >>> leaking = LeakingPairs(pairs=["planted"], leaked_queries=5)
         >>> print(
         ...     pb.draw_leaked(
         ...         "planted",
         ...         targets=["test"],
         ...         candidates=["train.run"],
+        ...         leakage="test",
+        ...         size=20,
         ...         leaking=leaking,
-        ...         grid=grid,
-        ...         out="sets",
+        ...         out="leaked",
         ...     )
         ... )
         Training sets
@@ -100,25 +106,19 @@ def draw_leaked(
         test-20-1         20               5  50.0...                     5
     """
     from positionbias.core.collection import find_collection
-    from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_sets
+    from positionbias.leakage.trainsets import LeakedInputs, set_rows, write_leaked_set
 
     place = output_place(out)
+    settings = LeakedSettings(leakage, size, seed, leaking.leaked_queries)
     inputs = LeakedInputs(
         collection=find_collection(collection),
         targets=targets,
         candidates=_runs(sources or ("train",), candidates),
-        pairs=leaking.files,
-        prefixes=leaking.id_prefixes,
-        settings=leaking.counted,
+        leaking=leaking,
     )
-    sets = grid.sets(leaking.leaked_queries)
-    rows = write_leaked_sets(place, inputs, sets, overwrite=overwrite)
-    hint(
-        f"{len(sets):,} training sets written to {pasted(place)}; "
-        f"next: posbias train tk {pasted(inputs.collection.path)} --trainset "
-        f"{pasted(place / sets[0].name)}"
-    )
-    return Written(place, rows=rows)
+    groups = write_leaked_set(place, inputs, settings, overwrite=overwrite)
+    _hint_next(f"{len(groups):,} training groups", place, inputs.collection)
+    return Written(place, rows=set_rows(groups, settings, inputs.collection.name))
 
 
 def _runs(sources: Sequence[str], given: Sequence[str]) -> dict[str, Path]:

@@ -1,5 +1,6 @@
 """Find the overlap of training sets with test sets, and write it as a folder of rows and pairs; an
-interrupted search goes on.
+interrupted search goes on. Of a row the collection is the test set, the subset the unit, the
+training the training set.
 
 A pair of a query with a relevant passage overlaps one of a test set where both its query and its
 passage do. A passage of a shared corpus is the same passage, so it counts here: a training query
@@ -9,9 +10,10 @@ both parts are, and by ngram if either part is. Its scores are the lower ones of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas
@@ -21,28 +23,54 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import remove
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
-from positionbias.core.places import Place
+from positionbias.core.manifest import MANIFEST, Manifest, manifest_if_any, read_manifest
+from positionbias.core.places import Place, input_place
 from positionbias.core.progress import track
-from positionbias.core.rows import ROWS, Collected
+from positionbias.core.qrels import Qrels
+from positionbias.core.rows import Collected, write_into
+from positionbias.core.schema import Name
+from positionbias.core.seal import verified
 from positionbias.core.shard_work import MapShards, resumable_folder
-from positionbias.leakage.pairs import read_pairs
-from positionbias.overlap.measured import KEYS, STUDY, Items, overlap_rows
-from positionbias.overlap.precision import KnownPairs, read_sheets
+from positionbias.leakage.labelled import wilson
+from positionbias.leakage.pairs import leaked_tests, pairs_file, read_pairs, set_aside
 from positionbias.overlap.search import HITS, LOOKUP, SCORES, Lookup, best, search_blocks
-from positionbias.overlap.settings import DETECTORS, PAIRS, PASSAGES, QUERIES, OverlapSettings
+from positionbias.overlap.settings import (
+    DETECTORS,
+    PAIRS,
+    PASSAGES,
+    QUERIES,
+    OverlapSettings,
+)
 from positionbias.overlap.texts import TextSet
 
-__all__ = ["FOLDER", "file_of", "find_overlap", "joined"]
+__all__ = [
+    "ALL_SETS", "ANY", "FOLDER", "STUDY", "Items", "OverlapFolder", "find_overlap", "is_overlap",
+    "joined", "leaked_of", "overlap_rows",
+]  # fmt: skip
+
+STUDY, KEYS = "leakage overlap", ("detector",)
+ALL_SETS = "all training sets"
+ANY = "any"  # detector
 
 FOLDER = "pairs"
 _WORK = ".work"
 _FIRST = 1 << 14  # texts of a training set whose runs of words are counted
 
 
-def file_of(test_set: str, unit: str) -> str:
-    """Return the file of a test set's pairs of a unit, within the artefact."""
-    return f"{FOLDER}/{test_set}.{unit}.jsonl"
+class Items(NamedTuple):
+    """The test items of a unit in one test set: which have words ``(i,)``, and runs of words that
+    are not common ``(i,)``; and ``links`` to queries (item, query_id).
+    """
+
+    test_set: str
+    unit: str
+    words: np.ndarray
+    runs: np.ndarray
+    links: DataFrame
+
+    def queries(self, items: np.ndarray) -> int:
+        """Return the number of queries that items ``(i,)`` belong to."""
+        return int(self.links["query_id"][items[self.links["item"]]].nunique())
 
 
 def find_overlap(
@@ -52,14 +80,11 @@ def find_overlap(
     settings: OverlapSettings,
     manifest: Callable[[DataFrame], Manifest],
     *,
-    labelled: Sequence[Place] = (),
     map_shards: MapShards = map,
     overwrite: bool = False,
 ) -> DataFrame:
     """Compare every training text with every test text, unit by unit, and write ``out``; return the
     rows.
-
-    ``labelled`` are filled sheets, which give the precision of the detectors.
 
     Raises:
         InputError: test sets, or a training set, without texts to compare.
@@ -74,27 +99,19 @@ def find_overlap(
             for each in (*training, *tests)
         ],
     }
-    sheets = read_sheets(labelled)
     with resumable_folder(out, job, overwrite=overwrite) as folder:
         (folder / FOLDER).mkdir(exist_ok=True)
         search = _Search(folder / _WORK, training, tests, settings, map_shards)
-        made, fitting = Collected({"study": STUDY}, KEYS), set[Path]()
+        made = Collected({"study": STUDY}, KEYS)
         for items, hits in search.found():
-            path = folder / file_of(items.test_set, items.unit)
+            path = folder / FOLDER / f"{items.test_set}.{items.unit}.jsonl"
             _write_pairs(path, hits[~hits["shared"]])
-            known = KnownPairs(read_pairs(path), sheets)
-            fitting |= known.sheets.keys()
-            overlap_rows(made, items, hits, [each.name for each in training], known)
-        for sheet in sheets.keys() - fitting:
-            do = "draw the sample from these pairs again: posbias leakage sample"
-            wanted = "pairs of one of its files, by the same detectors"
-            raise bad_input(sheet, wanted=wanted, found="others", do=do)
+            overlap_rows(made, items, hits, [each.name for each in training])
         rows = made.rows
         if not len(rows):
             raise _nothing(tests[0], "test texts")
         remove(folder / _WORK)
-        rows.to_parquet(folder / ROWS, index=False)
-        write_manifest(folder / MANIFEST, manifest(rows))
+        write_into(folder, rows, manifest(rows))
     return rows
 
 
@@ -215,3 +232,114 @@ def joined(
     exact, ngram = (pairs[[name, f"{name}_of_passage"]] for name in DETECTORS)
     pairs = pairs.assign(exact=exact.all(axis=1), ngram=ngram.any(axis=1), **scores)
     return pairs.sort_values(["item", "source", "train_id", "train_passage_id"], ignore_index=True)
+
+
+def overlap_rows(made: Collected, items: Items, hits: DataFrame, sources: Sequence[str]) -> None:
+    """Add the share of leaked test queries with the counts behind it, for each detector and for
+    any, by training set and for all together.
+
+    The share is of the queries that can be compared; of items where the test set names no queries.
+    """
+    counted = "queries" if len(items.links) else items.unit
+    for detector in (*DETECTORS, ANY) if len(items.words) else ():
+        compared = items.runs if detector == DETECTORS[1] else items.words
+        behind = [detector] if detector != ANY else [*DETECTORS]
+        by = hits[hits[behind].any(axis=1)]
+        for name in (*sources, ALL_SETS) if len(sources) > 1 else sources:
+            own = by if name == ALL_SETS else by[by["source"] == name]
+            pairs = own[~own["shared"]]
+            found = np.isin(np.arange(len(items.words)), pairs["item"])
+            queries = items.queries(found)
+            leaked, count = int(found.sum()), int(compared.sum())
+            if len(items.links):
+                leaked, count = queries, items.queries(compared)
+            cells: dict[str, Any] = {"collection": items.test_set, "subset": items.unit} | {
+                "training": name,
+                "detector": detector,
+            }
+            share = leaked / count if count else None
+            bounds = None if share is None else wilson(share, count)
+            made.add("overlap", "share", share, bounds, count=count, counted=counted, **cells)
+            numbers = {
+                "found": found.sum(),
+                "of": len(items.words),
+                "not compared": (~compared).sum(),
+                "queries": queries,
+                "pairs": len(pairs),
+            }
+            if len(own) > len(pairs):
+                numbers["same passage"] = len(own) - len(pairs)
+            for statistic, number in numbers.items():
+                made.add("overlap", statistic, number, unit="count", **cells)
+
+
+def is_overlap(place: Place) -> bool:
+    """Return True for a folder that ``leakage overlap`` wrote."""
+    path = input_place(place)
+    made = manifest_if_any(path) if path.is_dir() else None
+    return made is not None and made.command == STUDY
+
+
+@dataclass(frozen=True, slots=True)
+class _Set:
+    """A training or test set: its split, and its collection's checksum."""
+
+    split: str
+    checksum: str
+
+
+class OverlapFolder:
+    """What ``leakage overlap`` wrote at a path.
+
+    Raises:
+        InputError: something else.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self.path = input_place(place)
+        content = read_manifest(self.path, kind="results").content_as
+        self.training = content(dict[Name, _Set], "training sets")
+        self.tests = content(dict[Name, _Set], "test sets")
+        # the lowest grade of a relevant passage of the test sets
+        self.relevant_from = content(int, "relevant_from")
+
+    def files(self, unit: str, tests: Iterable[str]) -> list[Path]:
+        """Return the files of pairs of a unit with these test sets."""
+        return [self.path / FOLDER / f"{test}.{unit}.jsonl" for test in tests]
+
+
+def leaked_of(
+    place: Place, unit: str | None, qrels: Qrels, checksum: str, split: str
+) -> tuple[set[str], list[Path]]:
+    """Return the test queries that leak by the pairs at a place, and the files that name them: by
+    their text, by a relevant passage, or by both in one training pair.
+
+    In a folder of ``leakage overlap`` it is the test set that is this split of a collection with
+    this checksum.
+
+    Raises:
+        InputError: no such test set, or no pairs that count in a file.
+    """
+    relevant_from = 1
+    if is_overlap(place):
+        folder, unit, own = OverlapFolder(place), unit or QUERIES, _Set(split, checksum)
+        names, relevant_from = [*folder.tests], folder.relevant_from
+        if (same := [name for name in names if folder.tests[name] == own])[1:] or not same:
+            wanted = f"one test set that is split {split!r} of the collection"
+            found, do = ", ".join(same or names), "give its file of pairs, with --unit"
+            raise bad_input(folder.path, wanted=wanted, found=found, do=do)
+        files = folder.files(unit, same)
+    else:
+        files = [pairs_file(input_place(place))]
+        if unit is None:
+            return leaked_tests(read_pairs(files[0])), files
+    leaked = {
+        pair.test_id
+        for path in files
+        for pair in read_pairs(verified(path))
+        if set_aside(pair) is None
+    }
+    if unit == PASSAGES:
+        relevant = (qrel for qrel in qrels if qrel.grade >= relevant_from)
+        leaked = {qrel.query_id for qrel in relevant if qrel.passage_id in leaked}
+    return leaked, files

@@ -1,9 +1,15 @@
 """Search training texts for test texts: equal ones, and those that share a given part of their runs
 of n words.
 
+A word is what stands between spaces and punctuation after NFKC and without case; in scripts without
+spaces, each cluster. A run of n words with hashes w has the hash Σ w_j·b^(n−j) modulo 2^64, in the
+same few passes of numpy whatever the words are (Karp, Rabin 1987). Two different runs share a hash
+with a probability of about 2^-60 [decision]: of 10^9 training and 10^7 test runs about one pair in
+a hundred searches does, and one run makes no pair of texts.
+
 A pair is found by runs if one text has at least ``containment`` of the other's distinct runs, in
-either direction. Runs that stand in many texts of one set (``words.COMMON``) are boilerplate: they
-count for nothing, neither as shared nor in a text's number. So templated text makes no pairs, whose
+either direction. Runs that stand in many texts of one set (``COMMON``) are boilerplate: they count
+for nothing, neither as shared nor in a text's number. So templated text makes no pairs, whose
 number would grow with the square of its texts.
 
 Memory: the runs of the test texts in each process, a batch of training texts, and the best hits.
@@ -11,22 +17,31 @@ Memory: the runs of the test texts in each process, a batch of training texts, a
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas
 from pandas import DataFrame
+from pandas.util import hash_array
 
 from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.overlap.settings import OverlapSettings
 from positionbias.overlap.texts import Block
-from positionbias.overlap.words import Words, common_runs, hash_words, once, runs_of
+from positionbias.text.clusters import clusters, with_clusters
 
 __all__ = ["HITS", "KEPT", "LOOKUP", "SCORES", "Lookup", "best", "found_in", "search_blocks"]
 
+# share of one set's texts: a run of words in more of them counts for nothing [decision]
+COMMON = 0.01
+_FEW = 20  # texts of a small set that may well be copies of each other
+_BASE = np.uint64(0x9E3779B97F4A7C13)
+_WORD = re.compile(r"\w+")
 KEPT = 100  # pairs of a test text and training set; more say nothing new [decision]
 SHARED = 1 << 22  # shared runs counted at once
 LOOKUP = "tests.npz"
@@ -42,6 +57,75 @@ HITS = DataFrame(
         **{name: np.zeros(0) for name in SCORES},
     }
 )
+
+
+def comparable_words(text: str) -> list[str]:
+    """Return the words of a text.
+
+    >>> comparable_words("The ﬁrst CAFÉ, re-opened.")
+    ['the', 'first', 'café', 're', 'opened']
+    >>> comparable_words("在2019年")
+    ['在', '2019', '年']
+    """
+    return with_clusters(unicodedata.normalize("NFKC", text).casefold(), _WORD, clusters)
+
+
+class Words(NamedTuple):
+    """Hashes of the words of texts, one text's after another's ``(w,)`` uint64, the number of words
+    of each text ``(t,)``, and the hash of each whole text ``(t,)`` uint64.
+    """
+
+    hashes: np.ndarray
+    counts: np.ndarray
+    whole: np.ndarray
+
+
+def hash_words(texts: Iterable[str]) -> Words:
+    """Return the hashes of the comparable words of texts."""
+    words = [comparable_words(text) for text in texts]
+    counts = np.fromiter(map(len, words), np.int64, len(words))
+    return Words(_hashed(chain.from_iterable(words)), counts, _hashed(map(" ".join, words)))
+
+
+def _hashed(strings: Iterable[str]) -> np.ndarray:
+    return np.asarray(hash_array(np.array([*strings], object), categorize=False))
+
+
+def runs_of(words: Words, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the text of each run of n words within a text ``(r,)`` int64, in order, and the hashes
+    of the runs ``(r,)`` uint64.
+    """
+    texts = np.repeat(np.arange(len(words.counts)), words.counts)
+    count = max(len(texts) - n + 1, 0)
+    hashes = np.zeros(count, np.uint64)
+    for place in range(n if count else 0):
+        hashes = hashes * _BASE + words.hashes[place : place + count]
+    inside = texts[:count] == texts[len(texts) - count :]
+    return texts[:count][inside], hashes[inside]
+
+
+def once(
+    texts: np.ndarray, hashes: np.ndarray, without: Sequence[int] | np.ndarray = ()
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return each run of a text once, by text and hash, ``without`` some hashes."""
+    order = np.lexsort((hashes, texts))
+    texts, hashes = texts[order], hashes[order]
+    new = np.ones(len(texts), bool)
+    new[1:] = (texts[1:] != texts[:-1]) | (hashes[1:] != hashes[:-1])
+    new &= ~np.isin(hashes, np.asarray(without, np.uint64))
+    return texts[new], hashes[new]
+
+
+def common_runs(words: Words, n: int) -> np.ndarray:
+    """Return the sorted hashes of the runs of n words in more than ``COMMON`` of these texts, and
+    in more than 20 of them: boilerplate. Equal texts are one.
+    """
+    _, first = np.unique(words.whole, return_index=True)
+    texts, hashes = runs_of(words, n)
+    different = np.isin(texts, first)
+    _, hashes = once(texts[different], hashes[different])
+    values, counts = np.unique(hashes, return_counts=True)
+    return values[counts > max(COMMON * len(first), _FEW)]
 
 
 class Lookup(NamedTuple):

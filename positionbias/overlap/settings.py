@@ -1,17 +1,23 @@
-"""Settings of overlap: which texts are compared, and from which share of common words on they
-overlap.
+"""Settings of overlap: which texts are compared, from which share of common words on they overlap,
+and what is removed because of it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from positionbias.core.places import Place
 from positionbias.core.settings import Panel, check_settings, setting
+from positionbias.corpora.left_out import REMOVABLE, What
 from positionbias.leakage.pairs import OVERLAP_DETECTORS as DETECTORS
 
-__all__ = ["DETECTORS", "PAIRS", "PASSAGES", "QUERIES", "UNITS", "OverlapSettings"]
+__all__ = [
+    "DETECTORS", "PAIRS", "PASSAGES", "QUERIES", "TRAIN", "UNITS", "CountedPairs",
+    "OverlapSettings", "Removing",
+]  # fmt: skip
 
 UNITS = PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
+SIDES = TRAIN, TEST = "train", "test"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +50,55 @@ class OverlapSettings:
 
     def __post_init__(self) -> None:
         check_settings(self)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPairs:
+    """Rules for the pairs that count as leaks."""
+
+    pairs: Place | None = setting(
+        None,
+        "Or take these pairs: what find or overlap wrote, or a labelled sheet.",
+        metavar="DIR|FILE",
+        place="read",
+    )
+    threshold: float | None = setting(
+        None,
+        "The cosine from which a pair without a label counts.",
+        least=-1,
+        most=1,
+        wanted="a cosine from -1 to 1",
+        metavar="SCORE",
+        absent="with --against the encoder's own; with --pairs, all found by meaning",
+    )
+    source: str | None = setting(
+        None, "Of --pairs of several sources, the one that COLLECTION is.", metavar="NAME"
+    )
+    lexical: bool = setting(
+        False,
+        "Remove what was found by words alone, too: candidates whose precision nobody has "
+        "measured.",
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Removing:
+    """What is removed, and of which side of the pairs."""
+
+    remove: What = setting(
+        "queries",
+        "What to remove of pairs; of a judgement both query and passage stay.",
+        choices=REMOVABLE,
+    )
+    side: str = setting(TRAIN, "The side of the pairs that COLLECTION is.", choices=SIDES)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    @property
+    def unit(self) -> str:
+        """The unit of the pairs."""
+        return PAIRS if self.remove == "judgements" else self.remove

@@ -1,10 +1,12 @@
-"""How overlap is shown: a sentence for each test set and unit, and a table of counts."""
+"""How overlap is shown, and what was removed because of it: sentences, and a table of counts."""
 
 from __future__ import annotations
 
 from pandas import DataFrame
 
-from positionbias.overlap.measured import ANY, EXACT, STUDY
+from positionbias.leakage.pairs import Cause
+from positionbias.overlap.find import ANY, STUDY
+from positionbias.overlap.removal import STUDY as CLEAN
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Record, records_of, said
 from positionbias.report.row_table import RowTable, Value
@@ -24,7 +26,7 @@ def _headline(rows: DataFrame) -> list[str]:
     keys = ["collection", "subset", "training"]
     exact = {
         tuple(record.keys.values()): record
-        for record in records_of(rows[last], keys, f"detector == '{EXACT}'")
+        for record in records_of(rows[last], keys, "detector == 'exact'")
     }
     return [
         _sentence(record, exact[tuple(record.keys.values())])
@@ -51,13 +53,9 @@ def _sentence(of: Record, exact: Record) -> str:
     if not of.value(leaked):
         return f"{text}."
     same = exact.value(leaked) or 0
-    near = f"{same:,.0f} exact, {(of.value(leaked) or 0) - same:,.0f} near"
-    known = said(
-        "Precision {precision.value:.2f} (at least {least precision.value:.2f} with 95 % "
-        "confidence).",
-        of,
+    return (
+        f"{text}: {same:,.0f} exact, {(of.value(leaked) or 0) - same:,.0f} near. Precision unknown."
     )
-    return f"{text}: {near}. {known or 'Precision unknown.'}"
 
 
 OVERLAP = RowTable(
@@ -76,8 +74,6 @@ OVERLAP = RowTable(
         Value("queries", "Test queries", ","),
         Value("share", "Share", ".1%"),
         Value("pairs", "Pairs", ","),
-        Value("precision", "Precision", ".2f"),
-        Value("least precision", "At least", ".2f"),
     ],
     notes=[
         "Share: of the test queries that can be compared those with an item that was found (of "
@@ -87,7 +83,7 @@ OVERLAP = RowTable(
         "Passages of a corpus that both sides share are no pairs: {same passage:,}.",
     ],
 )
-SHOWN = Presentation(
+FOUND = Presentation(
     study=STUDY,
     headline=_headline,
     sections=[
@@ -95,9 +91,49 @@ SHOWN = Presentation(
             anchor="overlap",
             title="Test data in training sets",
             introduction="Candidates are not leaks: how many pairs are copies in truth, a labelled "
-            "sample of them says.",
+            "sample of them says (posbias leakage sample, calibrate).",
             tables=[OVERLAP],
         )
     ],
     text=[OVERLAP],
 )
+
+
+def _removal(rows: DataFrame) -> list[str]:
+    (removal,) = records_of(rows, ["collection", "split", "measure"], "axis == ''")
+    what = "{split} {measure}" if removal.keys["measure"] == "queries" else "{measure}"
+    share = removal.rows["share"]
+    text = f"{{collection}}: removed {{removed:,}} of {share.count:,} {what} ({share.value:.2%})."
+    return [said(text, removal)]
+
+
+def _by_words(rows: DataFrame) -> str:
+    told = (
+        "Pairs found by words alone have an unknown precision and stay: label them (posbias "
+        "leakage review), or add --lexical."
+    )
+    return told if (rows["label"] == str(Cause.WORDS_ALONE).replace("_", " ")).any() else ""
+
+
+COUNTS = RowTable(
+    name="removed",
+    title="What was removed, and why",
+    stub={"label": ""},
+    where="statistic == 'number' and value > 0",
+    cells=[Value("number", "Number", ",")],
+    notes=[_by_words],
+)
+REMOVED = Presentation(
+    study=CLEAN,
+    headline=_removal,
+    sections=[
+        RowSection(
+            anchor="removed",
+            title="Leaks removed",
+            introduction="left_out in the new artefact lists each, with its evidence.",
+            tables=[COUNTS],
+        )
+    ],
+    text=[COUNTS],
+)
+SHOWN = FOUND, REMOVED

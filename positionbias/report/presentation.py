@@ -45,7 +45,6 @@ SHOWN = (
     "contamination.origins",
     "leakage.shown",
     "overlap.shown",
-    "overlap.removed",
 )  # modules with one or several presentations, beside those of papers
 MOST_LINES = 12  # of a table in a terminal
 

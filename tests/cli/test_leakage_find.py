@@ -137,10 +137,6 @@ def test_an_encoder_finds_what_means_the_same(
         (["none.tsv", "topics.txt"], "none.tsv: wanted a collection"),
         (["--source", "m=none.tsv", "topics.txt"], "none.tsv: wanted a collection"),
         (
-            ["topics.txt", "train.tsv", "variants.tsv", "--field", "title"],
-            "--field: wanted test queries with text in title; found query",
-        ),
-        (
             ["train.tsv", "train.tsv", "topics.txt"],
             "--source: wanted different names; found train, train; rename one",
         ),
@@ -156,7 +152,7 @@ def test_an_encoder_finds_what_means_the_same(
             ["train.tsv", "words.txt"],
             "words.txt:1: wanted a query: id, tab, text; found 1 columns; fix or drop the line",
         ),
-        (["train.tsv", "empty.tsv"], "--field: wanted test queries with text in query, title"),
+        (["train.tsv", "empty.tsv"], "wanted test queries with text; found none"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -61,7 +61,6 @@ def test_the_plan_and_bad_options(
         ),
         (["--source", "validation"], "wanted split 'validation'; found train, topics"),
         (["--folds", 20], "wanted at least one query per fold; found 12 for 20 folds"),
-        (["--prefixes", "a", "b"], "wanted pairs with queries of the target"),
         (["--patience", 3], "--patience: wanted a validation; found this study"),
         (["--models", "bm25"], "--models: wanted one of tk,"),
     ):

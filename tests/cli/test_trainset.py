@@ -11,7 +11,6 @@ import pytest
 from positionbias.cli.main import main
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
-from positionbias.core.rows import load
 from positionbias.planted.generator import PlantedSettings, write_planted
 
 from ..tiny import candidates
@@ -37,65 +36,31 @@ def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int
     return stop.value.code, *capsys.readouterr()  # type: ignore[return-value]
 
 
-LEAKED = ("trainset", "leaked", "./pair", "--target", "test", "--pairs", "pair", "--out", "./sets")
+LEAKED = ("trainset", "leaked", "./pair", "--target", "test")
 
 
 def test_from_a_planted_pair_to_a_model(pair: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = (
-        "--candidates",
-        "train.run",
-        "--size",
-        24,
-        "--size",
-        40,
-        "--repeats",
-        2,
-        "--leaked-queries",
-        10,
-        "--wide",
-    )
-    code, out, err = posbias(capsys, *LEAKED, *arguments)
-    assert code == 0, err
-    lines = out.splitlines()
-    assert lines[0] == "Training sets"
-    assert len(lines) == 1 + 3 * 2 * 2 + 3
-    row = next(line.split() for line in lines if line.strip().startswith("msm-24-1"))
-    assert row[:4] == ["msm-24-1", "24", "10", "83.3"]
-    assert "12 training sets written to sets" in err
-    names = set(load(pair / "sets")["variant"])
-    assert names == {
-        f"{kind}-{size}-{seed}"
-        for kind in ("no", "msm", "test")
-        for size in (24, 40)
-        for seed in (1, 2)
-    }
     shape = ("--dimension", 8, "--layers", 1, "--heads", 2, "--head-size", 3, "--feed-forward", 6)
-    for name in ("no-24-1", "msm-24-1", "test-24-1"):
-        training = (
-            "--max-steps",
-            4,
-            "--validate-every",
-            2,
-            "--batch-size",
-            4,
-            "--probe-passages",
-            0,
-            "--threads",
-            1,
+    training = ("--max-steps", 4, "--validate-every", 2, "--batch-size", 4, "--probe-passages", 0)
+    words = set()
+    for kind in ("msm", "test"):
+        drawn = ("--pairs", "pair", "--candidates", "train.run", "--leakage", kind, "--size", 24)
+        code, out, err = posbias(
+            capsys, *LEAKED, *drawn, "--leaked-queries", 10, "--out", f"./{kind}", "--wide"
         )
+        assert code == 0, err
+        row = next(line.split() for line in out.splitlines() if f"{kind}-24-1" in line)
+        assert row[:4] == [f"{kind}-24-1", "24", "10", "83.3"]
+        assert f"12 training groups written to {kind}" in err
         done = posbias(
-            capsys, "train", "tk", "./pair", "--trainset", f"./sets/{name}",
-            "--validation-candidates", "validation.run", *shape, *training,
-            "--out", f"./{name}.ckpt",
+            capsys, "train", "tk", "./pair", "--trainset", f"./{kind}", "--validation-candidates",
+            "validation.run", *shape, *training, "--threads", 1, "--out", f"./{kind}.ckpt",
         )  # fmt: skip
         assert done[0] == 0, done[2]
-        manifest = read_manifest(pair / f"{name}.ckpt")
+        manifest = read_manifest(pair / f"{kind}.ckpt")
         assert manifest.content["training_groups"] == 12
-        assert manifest.input("trainset").checksum == Groups(pair / "sets" / name).checksum
-    words = {
-        read_manifest(pair / f"{name}.ckpt").content["words"]
-        for name in ("no-24-1", "msm-24-1", "test-24-1")
-    }
+        assert manifest.input("trainset").checksum == Groups(pair / kind).checksum
+        words.add(manifest.content["words"])
     assert len(words) == 1  # all kinds know the same words
 
 
@@ -156,21 +121,21 @@ def test_from_a_planted_pair_to_a_model(pair: Path, capsys: pytest.CaptureFixtur
             "--size: wanted an even number of instances",
         ),
         (
-            ["--candidates", "train.run", "--prefixes", "a", "b"],
-            "pair/pairs.jsonl: wanted pairs with queries of the target; found 20 pairs with others",
+            ["--candidates", "train.run", "--pairs", "others.tsv"],
+            "others.tsv: wanted pairs with queries of the target; found 1 pairs with others",
         ),
-        (
-            ["--candidates", "train.run", "--threshold", "0.9", "--train-depth", "0"],
-            "--train-depth: wanted at least 1",
-        ),
+        (["--candidates", "train.run", "--threshold", "nan"], "--threshold: wanted a cosine"),
     ],
 )
 def test_bad_input_is_one_line(
     pair: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
+    (pair / "others.tsv").write_text("train_id\ttest_id\na\tb\n")
     before = sorted(path.name for path in pair.iterdir())
     size = () if "--size" in arguments else ("--size", 30)
-    code, out, err = posbias(capsys, *LEAKED, *size, "--repeats", 1, *arguments)
+    kind = () if "--leakage" in arguments else ("--leakage", "test")
+    kind = kind if "--pairs" in arguments else (*kind, "--pairs", "pair")
+    code, out, err = posbias(capsys, *LEAKED, *size, *kind, *arguments, "--out", "./set")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.startswith(f"posbias: {message}")
     assert sorted(path.name for path in pair.iterdir()) == before

@@ -287,10 +287,10 @@ def _topics(planted: Collection) -> None:
         encoder=Encoder("./minilm-files"),
         out=Path("leaks"),
     )
-    pb.review_pairs("./leaks", out="./first.tsv")
-    head, *pairs = Path("first.tsv").read_text().splitlines()
-    for name in ("first.tsv", "second.tsv"):
-        Path(name).write_text("\n".join([head, *(f"{pair}identical" for pair in pairs)]) + "\n")
+    pb.review_pairs("./leaks", out="./labelled.tsv")
+    head, *pairs = Path("labelled.tsv").read_text().splitlines()
+    filled = [head, *(f"{pair}identical" for pair in pairs)]
+    Path("labelled.tsv").write_text("\n".join(filled) + "\n")
     rationales = [
         {"query_id": one.query_id, "passage_id": one.passage_id, "answer": one.text}
         for one in planted.answers("test")

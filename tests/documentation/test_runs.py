@@ -41,6 +41,7 @@ TOY = {
     # of which the small queries have some
     r"(posbias leakage overlap msmarco .*)": r"\1 --ngram 5",
     "msmarco.dl19.passages": "msmarco.dl19.queries",
+    "calibrate sheet.tsv --score of_test": "calibrate annotated.jsonl",  # which is filled in
     # of an encoder that nobody knows
     r"(posbias leakage (?:find|clean) (?!.*--remove).*)": r"\1 --threshold 0.99",
     # what an earlier section has written

@@ -189,7 +189,7 @@ def probe(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 
 def leakage_find(inputs: Inputs, out: Path) -> Sequence[Any]:
-    settings = s.FindSettings("lexical", jaccard=0.4, containment=0.8)
+    settings = s.FindSettings("lexical")
     queries = [f"{inputs.planted.path}:train", f"{inputs.planted.path}:test"]
     return [pb.find_leakage(queries, settings=settings, out=out / "pairs").rows]
 
@@ -207,7 +207,7 @@ def leakage_labels(inputs: Inputs, out: Path) -> Sequence[Any]:
     sample = s.SampleSettings(sample_size=10, strata=2)
     return [
         pb.sample_pairs(inputs.labelled, settings=sample, out=out / "sheet.tsv").rows,
-        pb.review_pairs(inputs.labelled, filled=[inputs.labelled]).rows,
+        pb.review_pairs(inputs.labelled, filled=inputs.labelled).rows,
         pb.calibrate_leakage([inputs.labelled], apply=0.7).rows,
         pb.calibrate_leakage([inputs.labelled], rule="paper").rows,
     ]
@@ -249,26 +249,27 @@ def contamination(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 def training_sets(inputs: Inputs, out: Path) -> Sequence[Any]:
     """Sets with leaked queries, with test judgements, and of clicks."""
-    leaking, grid = (
-        s.LeakingPairs(pairs=[inputs.planted.path], leaked_queries=5),
-        s.LeakedGrid(sizes=[20], repeats=1),
-    )
+    leaking = s.LeakingPairs(pairs=[inputs.planted.path], leaked_queries=5)
     candidates = str(inputs.runs["train"])
-    leaked = pb.draw_leaked(
-        inputs.planted,
-        targets=["test"],
-        candidates=[candidates],
-        leaking=leaking,
-        grid=grid,
-        out=out / "leaked",
-    )
+    leaked = [
+        pb.draw_leaked(
+            inputs.planted,
+            targets=["test"],
+            candidates=[candidates],
+            leakage=leakage,
+            size=20,
+            leaking=leaking,
+            out=out / leakage,
+        ).rows
+        for leakage in ("no", "msm", "test")
+    ]
     half = s.ContaminatedSettings(targets=("test",), target_relevant_from=1, share=0.5)
     seen = pb.draw_contaminated(
         inputs.planted, candidates=candidates, settings=half, out=out / "seen"
     )
     pb.retrieve(inputs.clicked, wanted=s.Retrieval("train", depth=10), out=out / "clicked.run")
     clicks = pb.draw_clicks(inputs.clicked, candidates=out / "clicked.run", out=out / "clicks")
-    return [leaked.rows, seen.rows, clicks.rows]
+    return [*leaked, seen.rows, clicks.rows]
 
 
 def pools(inputs: Inputs, out: Path) -> Sequence[Any]:

@@ -14,17 +14,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.rows import Collected
-from positionbias.leakage.calibrate import (
+from positionbias.leakage.labelled import (
     Labelled,
-    Rule,
     calibrate,
     calibration_rows,
     precision_from,
     wilson,
 )
-from positionbias.leakage.labels import DIFFERENT, Label
-from positionbias.leakage.pairs import Pair, read_pairs
-from positionbias.leakage.review import cohens_kappa
+from positionbias.leakage.pairs import DIFFERENT, Pair, read_pairs
 from positionbias.ops.query_encoder import ENCODER, THRESHOLDS
 
 
@@ -51,29 +48,25 @@ def test_the_lowest_threshold_by_hand() -> None:
     expected = [1, 1 / 2, 2 / 3, 3 / 4, 4 / 5, 5 / 7]
     np.testing.assert_allclose([share.value for share in shares], expected)
     # above it 0.98, 0.97 and 0.96 are below 0.8
-    assert calibrate(pairs, precision=0.8, rule=Rule.PAPER)[0] == 0.95
+    assert calibrate(pairs, precision=0.8, rule="paper")[0] == 0.95
     # 0.9 is kept by the first alone
-    assert calibrate(pairs, rule=Rule.PAPER)[0] == 0.99
-
-
-def test_none_keeps_the_precision() -> None:
-    assert math.isnan(calibrate(labelled([0.9, 0.8], [False, True]), rule=Rule.PAPER)[0])
+    assert calibrate(pairs, rule="paper")[0] == 0.99
 
 
 def test_weights_stand_for_pairs() -> None:
     # 0.9: one true pair that stands for 9; 0.8: one false that stands for 1: precision 9/10 at 0.8
     pairs = labelled([0.9, 0.8], [True, False], weights=[9, 1])
-    assert calibrate(pairs, rule=Rule.PAPER)[0] == 0.8
+    assert calibrate(pairs, rule="paper")[0] == 0.8
     assert precision_from(pairs).value == 0.9
 
 
 def test_the_rows_of_a_calibration() -> None:
     pairs = [
-        Pair(f"q{n}", f"t{n}", {"cosine": score}, label=Label("leak" if leak else DIFFERENT))
+        Pair(f"q{n}", f"t{n}", {"cosine": score}, label="leak" if leak else DIFFERENT)
         for n, (score, leak) in enumerate([(0.99, 1), (0.95, 0), (0.93, 1), (0.85, 0)])
     ]
     made = Collected()
-    calibration_rows(made, pairs, "cosine", precision=0.6, rule=Rule.PAPER, given=0.95)
+    calibration_rows(made, pairs, "cosine", precision=0.6, rule="paper", given=0.95)
     rows = made.rows.set_index(["measure", "statistic", "subset"])
     assert rows.loc[("threshold", "lowest", ""), "value"] == 0.93
     assert rows.loc[("precision", "share", "labelled"), "value"] == 0.5  # the prevalence
@@ -114,7 +107,7 @@ def test_alike_pairs_of_a_test_query_are_worth_fewer() -> None:
 
 def test_one_test_query_alone_has_no_interval() -> None:
     pairs = labelled([0.9, 0.8], [True, True], ["t", "t"])
-    assert calibrate(pairs, rule=Rule.PAPER)[0] == 0.8
+    assert calibrate(pairs, rule="paper")[0] == 0.8
     assert precision_from(pairs).interval is None
     assert math.isnan(calibrate(pairs)[0])  # nothing is sure
 
@@ -150,24 +143,6 @@ def test_pairs_that_all_leak_are_worth_one_a_test_query() -> None:
     assert precision_from(pairs).bound == pytest.approx(0.59652, abs=1e-4)
 
 
-# -- agreement -------------------------------------------------------------------------------------
-
-
-def test_kappa_by_hand_and_by_sklearn() -> None:
-    first, second = list("aaaaabbbbc"), list("aaaabbbbac")
-    # p_o = 8/10; a: 5·5, b: 4·4, c: 1·1 of 100: p_e = 0.42; κ = 0.38 / 0.58
-    kappa, interval = cohens_kappa(first, second, resamples=100)
-    assert kappa == pytest.approx(0.38 / 0.58)
-    assert interval is not None
-    assert interval.low < 0.38 / 0.58 < interval.high
-    metrics = pytest.importorskip("sklearn.metrics")
-    assert kappa == pytest.approx(metrics.cohen_kappa_score(first, second))
-
-
-def test_kappa_without_a_choice_is_undefined() -> None:
-    assert cohens_kappa(["a", "a"], ["a", "a"]) == (None, None)
-
-
 @pytest.mark.realdata
 def test_the_published_labels(posbias_data: Path) -> None:
     pairs = [
@@ -180,7 +155,7 @@ def test_the_published_labels(posbias_data: Path) -> None:
     assert (prevalence.leaks, prevalence.pairs) == (648, 741)  # the paper's Table 2a, Robust04
     # 0.9 is kept from 0.926 on, and at the paper's 0.91 it is 0.88: within its interval, as these
     # pairs were preselected near 0.90
-    assert calibrate(known, rule=Rule.PAPER)[0] == pytest.approx(0.92603, abs=1e-5)
+    assert calibrate(known, rule="paper")[0] == pytest.approx(0.92603, abs=1e-5)
     at = precision_from(known, 0.91)
     assert at.value == pytest.approx(617 / 701)
     assert at.interval is not None

@@ -18,6 +18,7 @@ from positionbias.leakage.measured import MEANING, WORDS, found_rows
 from positionbias.leakage.pairs import Pair, read_pairs, write_pairs
 from positionbias.leakage.queries import TrainSource, field_texts, tsv_source
 from positionbias.leakage.settings import FindSettings
+from positionbias.ops.query_encoder import Encoder
 
 MEANINGS = {
     "car": 0,
@@ -51,7 +52,7 @@ SOURCES = [
     source("o", "iron gate", "car price insurance", "iron gate"),
 ]
 QUERIES = [
-    Query("t1", "car insurance", {"narrative": "automobile"}),
+    Query("t1", "car insurance"),
     Query(
         "t2",
         "iron gate",
@@ -63,12 +64,11 @@ QUERIES = [
     ),
     Query("t3", "nowhere", {"description": "x y z w v u"}),
 ]
-FIELDS = ["title", "description", "variant"]
 
 
 def found(detector: str, *, encoder: bool = True, threshold: float = 0.91) -> Found:
     settings = FindSettings(detector, threshold)  # type: ignore[arg-type]
-    return find_pairs(SOURCES, field_texts(QUERIES, FIELDS), settings, encode if encoder else None)
+    return find_pairs(SOURCES, field_texts(QUERIES), settings, encode if encoder else None)
 
 
 def brief(pairs: Sequence[Pair]) -> list[tuple[str, str, str]]:
@@ -122,7 +122,7 @@ def test_both_detectors_give_each_pair_all_scores_and_say_who_found_it() -> None
 
 def test_table_1_by_hand() -> None:
     both = found("both")
-    rows = found_rows(both, field_texts(QUERIES, FIELDS), "topics", "both").rows
+    rows = found_rows(both, field_texts(QUERIES), "topics", "both").rows
 
     def counts(measure: str, subset: str) -> dict[str, tuple[float, float]]:
         own = rows[(rows["measure"] == measure) & (rows["subset"] == subset)]
@@ -166,9 +166,17 @@ def test_a_question_mark_hides_no_copy() -> None:
     ]
 
 
+def test_parts_encoded_apart_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = found("both").pairs
+    monkeypatch.setattr("positionbias.leakage.find.ENCODE_TEXTS", 2)
+    assert found("both").pairs == whole
+
+
 def test_sources_are_searched_apart() -> None:
     settings = FindSettings("semantic", neighbours=1, threshold=0.91)
-    pairs = find_pairs(SOURCES, field_texts(QUERIES, ["title"]), settings, encode).pairs
+    pairs = find_pairs(
+        SOURCES, [text for text in field_texts(QUERIES) if text.field == "title"], settings, encode
+    ).pairs
     # o2 says the same as o0, and comes after it
     assert [pair.train_id for pair in pairs] == ["m0", "m2", "o0"]
 
@@ -222,11 +230,10 @@ def test_settings_that_go_together_ill_are_refused() -> None:
 def test_msmarco_queries_that_are_robust04_topics(posbias_data: Path) -> None:
     folder = posbias_data / "leakage"
     topics = read_topics(folder / "topics.robust04.txt")
-    texts = field_texts(topics, ["title"])
+    texts = [text for text in field_texts(topics) if text.field == "title"]
     msmarco = tsv_source("msmarco", folder / "msmarco_queries.tsv")
-    pairs = find_pairs([msmarco], texts, FindSettings("lexical", jaccard=1.0)).pairs
+    pairs = find_pairs([msmarco], texts, FindSettings("lexical")).pairs
     assert len(texts) == len(topics) == 250
-    assert {pair.scores["containment"] for pair in pairs} == {1.0}
     # topic 441 is "Lyme disease": of the queries that name it, those are left that ask nothing else
     lyme = {text for _, text in msmarco.read() if "lyme disease" in text.lower()}
     assert len(lyme) > 5
@@ -241,3 +248,10 @@ def test_msmarco_queries_that_are_robust04_topics(posbias_data: Path) -> None:
         if text.lower() in titles
     }
     assert by_hand <= {(pair.train_id, pair.test_id) for pair in pairs}
+
+
+def test_an_encoder_without_labelled_cosines_needs_a_threshold() -> None:
+    with pytest.raises(
+        SettingError, match=r"--threshold: wanted a cosine for the encoder other, as each encoder"
+    ):
+        Encoder("other").semantic(None)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core.errors import SettingError
+from positionbias.leakage import lexical
 from positionbias.leakage.lexical import (
     Rarity,
     TermIndex,
@@ -17,7 +17,6 @@ from positionbias.leakage.lexical import (
     one_entity,
     read_terms,
 )
-from positionbias.leakage.settings import FindSettings
 
 
 def terms(text: str) -> frozenset[str]:
@@ -90,7 +89,7 @@ def test_another_word_is_another_term(word: str, other: str) -> None:
     ],
 )
 def test_a_shared_entity_is_no_pair(train: str, test: str) -> None:
-    index = TermIndex([test], FindSettings(jaccard=0.1, containment=0.1), Rarity([test]))
+    index = TermIndex([test], Rarity([test]))
     assert list(index.search([(0, train)])) == []
 
 
@@ -132,7 +131,7 @@ def test_a_comparable_form_is_its_own(text: str) -> None:
 
 def test_what_is_found_and_why() -> None:
     tests = ["Black bear attacks", "to be or not to be", "polio"]
-    index = TermIndex(tests, FindSettings(), Rarity(tests))
+    index = TermIndex(tests, Rarity(tests))
     queries = [
         (3, "attacks by black bears"),  # the same terms
         (5, "black bear attacks in national parks"),  # all three in it
@@ -177,17 +176,11 @@ def test_the_index_finds_what_comparing_every_pair_finds(
                 a.terms & b.terms and reached and (a.terms == b.terms or not one_entity(a, b))
             ):
                 expected.append((number, place))
-    index = TermIndex(tests, FindSettings(jaccard=alike, containment=contained), rarity)
-    assert list(index.search(enumerate(train))) == expected
-
-
-def test_thresholds_outside_their_range_are_refused() -> None:
-    for setting, flag in (
-        ({"jaccard": 0.0}, "--jaccard"),
-        ({"containment": 1.5}, "--containment"),
-    ):
-        with pytest.raises(SettingError, match=f"^{flag}: wanted"):
-            FindSettings(**setting)  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(lexical, "JACCARD", alike)
+        patched.setattr(lexical, "CONTAINMENT", contained)
+        index = TermIndex(tests, rarity)
+        assert list(index.search(enumerate(train))) == expected
 
 
 def test_a_long_run_of_signs_is_gone_through_once() -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.leakage.labels import DIFFERENT
-from positionbias.leakage.measured import collected
-from positionbias.leakage.published import add_published, target_of
+from positionbias.leakage.measured import add_published, collected, target_of
+from positionbias.leakage.pairs import DIFFERENT
 
 
 def test_the_sums_that_the_text_gives() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,20 +11,23 @@ import pytest
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.rows import Collected
-from positionbias.leakage.labels import LABELS, Label
-from positionbias.leakage.pairs import Ids, Pair
-from positionbias.leakage.review import most_similar, read_sheet, review
-from positionbias.leakage.sample import stratified_sample
+from positionbias.leakage.labelled import (
+    most_similar,
+    read_sheet,
+    review_rows,
+    stratified_sample,
+)
+from positionbias.leakage.pairs import LABELS, Ids, Pair
 from positionbias.leakage.settings import SampleSettings
 
 
 def pair(train: str, test: str, cosine: float, label: str = "") -> Pair:
-    return Pair(train, test, {"cosine": cosine}, label=Label(label) if label else None)
+    return Pair(train, test, {"cosine": cosine}, label=label)
 
 
-def rows_of(sheets: Sequence[Mapping[Ids, Pair]], pairs: int) -> dict[tuple[str, str], float]:
+def rows_of(sheet: Mapping[Ids, Pair], pairs: int) -> dict[tuple[str, str], float]:
     """The values of a review by statistic, and subset or label."""
-    review(sheets).add_rows(made := Collected(), pairs, 1)
+    review_rows(made := Collected(), sheet, pairs)
     return {(row.statistic, row.subset or row.label): row.value for row in made.rows.itertuples()}
 
 
@@ -89,41 +92,16 @@ def test_tables_by_hand() -> None:
         pair("c", "t2", 1, "reformulation"),
     ]
     first += [pair("d", "t3", 1)]
-    rows = rows_of([{item.ids: item for item in first}], 4)
+    rows = rows_of({item.ids: item for item in first}, 4)
     assert [rows[name, "true"] for name in ("pairs", "test queries")] == [2, 2]
     assert [rows[name, "false"] for name in ("pairs", "test queries")] == [1, 1]
-    assert rows["without label", ""] == 1
+    assert rows["pairs", "without label"] == 1
     named = {label: rows["pairs", label] for label in LABELS}
     assert {label: count for label, count in named.items() if count} == {
         "identical": 1,
         "reformulation": 1,
         "different topic": 1,
     }
-    assert ("kappa", "labels") not in rows
-
-
-def test_two_sheets() -> None:
-    said = {
-        "a": ("identical", "identical"),
-        "b": ("identical", "specialization"),
-        "c": ("different topic",) * 2,
-        "d": ("leak", ""),
-    }
-    sheets = [
-        {
-            item.ids: item
-            for train, names in said.items()
-            for item in [pair(train, f"t-{train}", 1, names[place])]
-        }
-        for place in (0, 1)
-    ]
-    rows = rows_of(sheets, 4)
-    assert [rows["pairs", side] for side in ("true", "false")] == [2, 1]
-    assert [ids.train_id for ids in review(sheets).disagreed] == ["b"]
-    assert rows["labelled differently", ""] == 1
-    # labels: p_o = 2/3, p_e = (2·1 + 0·1 + 1·1) / 9 = 1/3; leak or not: all three the same
-    assert rows["kappa", "labels"] == pytest.approx(0.5)
-    assert rows["kappa", "leak or not"] == pytest.approx(1.0)
 
 
 def test_what_a_review_refuses(tmp_path: Path) -> None:
@@ -136,6 +114,4 @@ def test_what_a_review_refuses(tmp_path: Path) -> None:
     ):
         read_sheet(place)
     with pytest.raises(InputError, match="--filled: wanted labels in the last column; found none"):
-        review([{(item := pair("a", "t", 1)).ids: item}])
-    with pytest.raises(InputError, match="--filled: wanted one or two sheets; found 3"):
-        review([{}, {}, {}])
+        rows_of({(item := pair("a", "t", 1)).ids: item}, 1)

@@ -14,7 +14,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.run import Run
 from positionbias.ops.evaluation import Measuring
 from positionbias.ops.outcome import Measurements
-from positionbias.overlap.folder import leaked_of
+from positionbias.overlap.find import leaked_of
 
 from ..overlap.small import TEST, TEST_PASSAGES, both, collection, searched
 

@@ -13,7 +13,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.rows import load
 from positionbias.leakage.pairs import read_pairs
 from positionbias.leakage.settings import FindSettings, SampleSettings
-from positionbias.overlap.removal import CountedPairs
+from positionbias.overlap.settings import CountedPairs
 from positionbias.planted.generator import PlantedSettings, write_planted
 
 PLANTED = PlantedSettings(
@@ -72,12 +72,12 @@ def test_pairs_are_drawn_to_be_labelled(sheet: Path, tmp_path: Path) -> None:
 def test_a_review_writes_a_sheet_or_reads_one(sheet: Path, tmp_path: Path) -> None:
     assert positionbias.review_pairs(sheet, out=tmp_path / "sheet.tsv") is None
     assert len(list(read_pairs(tmp_path / "sheet.tsv"))) == 4
-    reviewed = positionbias.review_pairs(sheet, filled=[sheet])
+    reviewed = positionbias.review_pairs(sheet, filled=sheet)
     assert reviewed is not None
     true = reviewed.rows.query("statistic == 'pairs' and subset == 'true'")
     assert list(true["value"]) == [2]
     with pytest.raises(SettingError, match="wanted --out or --filled; found both"):
-        positionbias.review_pairs(sheet, filled=[sheet], out=tmp_path / "again.tsv")
+        positionbias.review_pairs(sheet, filled=sheet, out=tmp_path / "again.tsv")
 
 
 def test_a_threshold_is_calibrated_and_saved(sheet: Path, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.verify import verify
 from positionbias.engine.choose import Engine
 from positionbias.ops.leakage_clean import Cleaned
-from positionbias.overlap.removal import CountedPairs, Removing
+from positionbias.overlap.settings import CountedPairs, Removing
 
 from ..overlap.small import (
     LETTERS,
@@ -109,13 +109,8 @@ def test_training_passages_go_and_another_search_finds_none(folder: Path) -> Non
 
 
 def test_training_queries_and_judgements(folder: Path) -> None:
-    for out, unit, stay in (
-        ("by-text", None, ["q3"]),
-        ("by-passage", "passages", ["q2"]),
-        ("by-pair", "pairs", ["q2", "q3"]),
-    ):
-        made = cleaned(folder, out=out, unit=unit)
-        assert [query.query_id for query in made.queries("train")] == stay
+    made = cleaned(folder, out="by-text")
+    assert [query.query_id for query in made.queries("train")] == ["q3"]
     masked = clean(folder, out="masked", remove="judgements")
     assert isinstance(masked.collection, Collection)
     assert Qrel("q1", "a", 1) not in list(masked.collection.qrels("train"))
@@ -151,9 +146,6 @@ def test_training_groups(folder: Path) -> None:
     without = clean(folder, "set", "passages", remove="passages").collection
     assert isinstance(without, Groups)
     assert [group.query_id for group in without] == ["q2"]
-    wanted = "--unit: wanted pairs that name queries of training groups; found passages"
-    with pytest.raises(SettingError, match=wanted):
-        clean(folder, "set", "wrong", unit="passages")
 
 
 def test_a_labelled_sheet_decides(folder: Path) -> None:
@@ -212,8 +204,6 @@ def test_the_split_is_that_of_the_search(tmp_path: Path) -> None:
             clean(tmp_path, split=split)
     made = cleaned(tmp_path, out="one", split="dl19")
     assert [made.count_queries(split) for split in splits] == [1, 2]
-    made = cleaned(tmp_path, out="two", source="dl20", unit="pairs")
-    assert [made.count_queries(split) for split in splits] == [3, 1]
 
 
 def test_what_is_refused(folder: Path) -> None:

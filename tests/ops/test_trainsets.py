@@ -12,7 +12,7 @@ from positionbias.contamination.settings import ContaminatedSettings
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.groups import Groups
-from positionbias.leakage.settings import LeakedGrid, LeakingPairs
+from positionbias.leakage.settings import LeakingPairs
 from positionbias.planted.generator import PlantedSettings, write_planted
 
 from ..tiny import candidates
@@ -38,12 +38,12 @@ def test_sets_with_leaked_queries(pair: tuple[Collection, Path], tmp_path: Path)
         targets=["test"],
         candidates=[str(folder / "train.run")],
         leaking=LeakingPairs(pairs=[collection.path], leaked_queries=4),
-        grid=LeakedGrid(kinds=["no", "msm"], sizes=[20], repeats=1),
-        out=tmp_path / "sets",
+        leakage="msm",
+        size=20,
+        out=tmp_path / "set",
     )
-    shares = drawn.rows[drawn.rows["statistic"] == "leaked share"].set_index("variant")["value"]
-    assert shares.to_dict() == {"no-20-1": 0.0, "msm-20-1": 0.4}
-    assert len(Groups(drawn.path / "msm-20-1")) == 10
+    assert drawn.rows.set_index("statistic")["value"]["leaked share"] == 0.4
+    assert len(Groups(drawn.path)) == 10
 
 
 def test_a_set_is_never_written_over_the_pairs_it_is_drawn_from(
@@ -57,6 +57,8 @@ def test_a_set_is_never_written_over_the_pairs_it_is_drawn_from(
             targets=["test"],
             candidates=[str(folder / "train.run")],
             leaking=LeakingPairs(pairs=[pairs]),
+            leakage="no",
+            size=20,
             out=pairs,
             overwrite=True,
         )

@@ -4,7 +4,6 @@ shared, cut or interrupted.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,10 @@ from positionbias.core.rows import load
 from positionbias.core.shard_work import work_folder
 from positionbias.engine.choose import Engine
 from positionbias.leakage.pairs import read_pairs
-from positionbias.leakage.sample import SampleSettings
 from positionbias.ops.outcome import Measurements
 from positionbias.overlap.find import find_overlap
 from positionbias.overlap.settings import OverlapSettings
-from positionbias.overlap.shown import SHOWN
+from positionbias.overlap.shown import FOUND
 from positionbias.overlap.texts import TextSet
 
 from .sets import (
@@ -50,7 +48,7 @@ def numbers(
 
 def sentences(found: Measurements) -> list[str]:
     assert found.rows is not None
-    return list(SHOWN.headline(found.rows))
+    return list(FOUND.headline(found.rows))
 
 
 @pytest.fixture
@@ -336,34 +334,3 @@ def test_near_copies_in_scripts_without_spaces_are_found(tmp_path: Path, sentenc
     (pair,) = pairs_in(tmp_path / "out", "test.passages")
     assert pair["found_by"] == ["ngram"]
     assert pair["train_text"] == sentence * 3
-
-
-def fill(sheet: Path, label: str) -> None:
-    """Give all rows of a sheet one label."""
-    with open(sheet, newline="") as handle:
-        rows = list(csv.DictReader(handle, delimiter="\t"))
-    with open(sheet, "w", newline="") as handle:
-        writer = csv.DictWriter(handle, list(rows[0]), delimiter="\t")
-        writer.writeheader()
-        writer.writerows({**row, "label": label} for row in rows)
-
-
-def test_a_sheet_drawn_from_a_detectors_pairs_gives_its_precision(tmp_path: Path) -> None:
-    train = numbered(tmp_path / "train", range(12), more="and more")
-    test = numbered(tmp_path / "bench", range(12), "test")
-    sets = {"training": [f"train={train}"], "tests": [f"bench={test}"]}
-    unknown = pb.overlap_leakage(**sets, out=tmp_path / "first")
-    chosen = SampleSettings(8, 0.0, 2, "of_test", found_by="ngram")
-    pairs, sheet = tmp_path / "first" / "pairs" / "bench.passages.jsonl", tmp_path / "sheet.tsv"
-    pb.sample_pairs(pairs, settings=chosen, out=sheet)
-    fill(sheet, "yes")
-    known = pb.overlap_leakage(**sets, labelled=[sheet], out=tmp_path / "second")
-    assert "precision" not in numbers(unknown, "passages", "ngram")
-    assert numbers(known, "passages", "ngram")["precision"] == 1.0
-    assert 0.5 < numbers(known, "passages", "ngram")["least precision"] < 1
-    assert "near. Precision 1.00 (at least 0." in sentences(known)[0]
-    sheet.write_text("test_id\ttrain_id\tfound_by\tlabel\nq1\tq2\texact\tyes\n")
-    wanted = r"sheet.tsv: wanted pairs of one of its files, by the same detectors; found others"
-    with pytest.raises(InputError, match=wanted):
-        pb.overlap_leakage(**sets, labelled=[sheet], out=tmp_path / "out")
-    assert not list(tmp_path.glob("*out*"))

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pytest
-
-from positionbias.core.errors import SettingError
 from positionbias.corpora.left_out import Removed
-from positionbias.leakage.labels import Label
 from positionbias.leakage.pairs import Pair
-from positionbias.overlap.removal import (
-    CountedPairs,
-    Evidence,
-    Removing,
-    by_judgements,
-    evidence_of,
-)
+from positionbias.overlap.removal import Evidence, evidence_of
+from positionbias.overlap.settings import CountedPairs, Removing
 
 EXACT = Pair("a", "x", {"of_test": 1.0}, source="one", found_by=("exact", "ngram"))
 NGRAM = Pair("c", "x", {"of_test": 0.9, "of_train": 0.5}, source="one", found_by=("ngram",))
@@ -29,13 +19,6 @@ JOINT = Pair(
     train_passage_id="a",
     test_passage_id="x",
 )
-JUDGED = pa.table(
-    {
-        "query_id": ["q1", "q1", "q2", "q3"],
-        "passage_id": ["a", "b", "a", "c"],
-        "grade": pa.array([1, 1, 0, 2], pa.int32()),
-    }
-)
 
 
 def evidence(*pairs: Pair, lexical: bool = False, **removing: str) -> Evidence:
@@ -44,7 +27,7 @@ def evidence(*pairs: Pair, lexical: bool = False, **removing: str) -> Evidence:
 
 def test_a_pair_counts_by_its_label_then_by_who_found_it() -> None:
     labelled = [
-        Pair("d", "z", {}, label=Label(name), found_by=("lexical",))
+        Pair("d", "z", {}, label=name, found_by=("lexical",))
         for name in ("identical", "different topic")
     ]
     found = evidence(WORDS, *labelled, Pair("a", "x", {}))
@@ -91,29 +74,5 @@ def test_evidence_of_passages_on_either_side() -> None:
 def test_evidence_of_a_query_with_its_passage() -> None:
     reason = {"test_query_id": "t1", "test_passage_id": "x", "found_by": ["exact"], "of_test": 1.0}
     assert evidence(JOINT, remove="judgements").reasons == {Removed("q1", "a"): [reason]}
-    assert evidence(JOINT, unit="pairs").reasons == {Removed("q1"): [reason]}
     turned = evidence(JOINT, remove="judgements", side="test")
     assert list(turned.reasons) == [Removed("t1", "x")]
-
-
-def test_judgements_say_which_queries_a_passage_stands_for() -> None:
-    found = by_judgements(evidence(EXACT, unit="passages").reasons, JUDGED, 1)
-    # q2's judgement of a is of grade 0
-    assert found == {
-        Removed("q1"): [
-            {
-                "passage_id": "a",
-                "test_passage_id": "x",
-                "found_by": ["exact", "ngram"],
-                "of_test": 1.0,
-            }
-        ]
-    }
-
-
-def test_options_that_do_not_go_together() -> None:
-    wanted = "--unit: wanted passages with --remove passages; found queries"
-    with pytest.raises(SettingError, match=wanted):
-        Removing(remove="passages", unit="queries")
-    units = [Removing(what).because_of for what in ("queries", "passages", "judgements")]  # type: ignore[arg-type]
-    assert units == ["queries", "passages", "pairs"]

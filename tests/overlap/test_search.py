@@ -14,9 +14,8 @@ from pandas import DataFrame
 
 from positionbias.overlap import search
 from positionbias.overlap.find import joined
-from positionbias.overlap.search import HITS, Lookup, best, found_in
+from positionbias.overlap.search import HITS, Lookup, best, comparable_words, found_in
 from positionbias.overlap.settings import OverlapSettings
-from positionbias.overlap.words import comparable_words
 
 Pairs = dict[tuple[int, int], tuple[float, float]]  # by training and test text: of_test, of_train
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from positionbias.overlap.words import common_runs, comparable_words, hash_words, once, runs_of
+from positionbias.overlap.search import common_runs, comparable_words, hash_words, once, runs_of
 
 
 def test_words_are_those_of_nfkc_without_case_and_punctuation() -> None:

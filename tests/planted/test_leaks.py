@@ -13,9 +13,8 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
-from positionbias.leakage.labels import TYPES
 from positionbias.leakage.lexical import read_terms
-from positionbias.leakage.pairs import PAIRS, read_pairs
+from positionbias.leakage.pairs import PAIRS, TYPES, read_pairs
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.planted.grammar import ATTRIBUTES, SYNONYMS, WAYS, Thing
 from positionbias.planted.leaks import TRUE_PAIRS
@@ -37,7 +36,7 @@ def test_every_test_query_leaks_before_any_leaks_twice(leaked: Collection) -> No
     assert Counter(repeated.values()) == {2: 30, 3: 10}  # 90 = 2 · 40 + 10
     ways = Counter((pair.test_id, pair.label) for pair in pairs)
     assert max(ways.values()) == 1
-    assert {pair.label.name for pair in pairs if pair.label} == set(WAYS)
+    assert {pair.label for pair in pairs if pair.label} == set(WAYS)
     assert leaked.manifest.content["leaks"] == {
         "queries": 90,
         "test_queries": 40,
@@ -55,7 +54,7 @@ def test_the_pairs_hold_the_texts_and_their_types_are_what_the_words_say(
     for pair in read_pairs(leaked.path):
         assert pair.train_text == texts["train"][pair.train_id]
         assert pair.test_text == texts["test"][pair.test_id]
-        assert pair.label is not None
+        assert pair.label
         train, test = (read_terms(text).terms for text in (pair.train_text, pair.test_text))
         # the paper's: the same terms, a subset, a superset, or some terms in common
         said = {
@@ -64,7 +63,7 @@ def test_the_pairs_hold_the_texts_and_their_types_are_what_the_words_say(
             "specialization": train > test,
             "reformulation": bool(train & test) and not (train <= test or train >= test),
         }
-        assert [name for name, holds in said.items() if holds] == [pair.label.name]
+        assert [name for name, holds in said.items() if holds] == [pair.label]
     assert len(texts["train"]) == 200 - 40 - 6 + 90
     assert list(texts["train"]) == sorted(texts["train"])  # nothing tells the leaks from the others
 

@@ -33,7 +33,7 @@ from positionbias.experiments.measured import (
     own_judgements,
     system_cells,
 )
-from positionbias.leakage.published import target_of
+from positionbias.leakage.measured import target_of
 from positionbias.papers.leakage import (
     ALL,
     CONDITIONS,
@@ -103,7 +103,7 @@ def target_folds(
     """
     qrels = own_judgements(collection, settings.target)
     parts = query_folds({qrel.query_id for qrel in qrels}, folds=settings.folds, seed=settings.seed)
-    check_folds(parts, {qrel.query_id for qrel in qrels if qrel.grade >= settings.relevant_from})
+    check_folds(parts, {qrel.query_id for qrel in qrels if qrel.grade >= 1})
     return qrels, parts
 
 
@@ -132,8 +132,7 @@ class _Measuring(Systems):
         qrels, self.folds = target_folds(collection, settings)
         self.study, self.settings, self.target = study, settings, settings.target
         made = Collected({"study": "leakage", "collection": collection.name, "split": self.target})
-        level = settings.relevant_from
-        super().__init__(made, {self.target: qrels}, relevant_from=level, seed=settings.seed)
+        super().__init__(made, {self.target: qrels}, relevant_from=1, seed=settings.seed)
         self.models, self.sizes = [model.kind for model in settings.models], sorted(settings.sizes)
         self.candidates = read_run(study.candidates)
         self.sets = {key: Groups(path) for key, path in study.trainsets.items()}
@@ -155,13 +154,10 @@ class _Measuring(Systems):
 
     def _values(self, run: Run) -> dict[str, Values]:
         """Return the value of each judged topic by measure."""
-        level, qrels = self.settings.relevant_from, self.qrels[self.target]
-        given = f"(rel={level})" if level > 1 else ""
-        values = per_query(run, qrels, [HEADLINE, f"RR{given}", f"P{given}@1"])
-        depth = max(1, self.candidates.depth)
-        ranks = first_ranks(run, qrels, depth=depth, relevant_from=level).ranks
-        by_measure = (values[HEADLINE], ranks, values[f"RR{given}"], values[f"P{given}@1"])
-        return dict(zip(MEASURES, by_measure, strict=True))
+        qrels = self.qrels[self.target]
+        values: dict[str, Values] = dict(per_query(run, qrels, [HEADLINE, "RR", "P@1"]))
+        values["MFR"] = first_ranks(run, qrels, depth=max(1, self.candidates.depth)).ranks
+        return {measure: values[measure] for measure in MEASURES}
 
     def training_sets(self) -> None:
         """Add the leaked part of each training set; an instance is a query with one passage."""

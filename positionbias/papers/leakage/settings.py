@@ -27,9 +27,6 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.leakage.settings import (
     KINDS,
-    LEAKAGES_HELP,
-    SIZES,
-    SIZES_HELP,
     Kind,
     LeakedSettings,
     LeakingPairs,
@@ -65,12 +62,17 @@ class LeakageSettings:
     models: tuple[ModelSettings, ...]
     kinds: tuple[Kind, ...] = setting(
         KINDS,
-        f"{LEAKAGES_HELP} Name no and one of the others.",
+        "No leakage, leaking training queries, or the test queries themselves; may be given again. "
+        "Name no and one of the others.",
         flags=("--leakage",),
         panel=Panel.BASIC,
     )
     sizes: tuple[int, ...] = setting(
-        SIZES, SIZES_HELP, flags=("--size",), metavar="INSTANCES", panel=Panel.BASIC
+        tuple(1_000 << doubling for doubling in range(8)),  # 1,000 … 128,000, the paper's
+        "Training instances, two per query; may be given again.",
+        flags=("--size",),
+        metavar="INSTANCES",
+        panel=Panel.BASIC,
     )
     seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
@@ -124,11 +126,6 @@ class LeakageSettings:
         return (*self.sources, self.target)
 
     @property
-    def relevant_from(self) -> int:
-        """Return the grade from which a passage is relevant to a query of the target."""
-        return self.leaking.counted.target_relevant_from
-
-    @property
     def ordered_kinds(self) -> list[str]:
         """Return the kinds of training set, in the paper's order."""
         return [kind for kind in CONDITIONS if kind in self.kinds]
@@ -151,9 +148,9 @@ class LeakageSettings:
         return {
             "models": [model.record() for model in self.models],
             **{name: list(getattr(self, name)) for name in ("sources", "kinds", "sizes", "seeds")},
-            "prefixes": list(self.leaking.id_prefixes),
             "pairs": [path.name for path in self.leaking.files],
-            "material": asdict(self.leaking.counted),
+            "threshold": self.leaking.threshold,
+            "labelled_only": self.leaking.labelled_only,
             "bm25": asdict(self.bm25),
             "candidates": {split: path.name for split, path in self.candidates.items()},
             "target": self.target,

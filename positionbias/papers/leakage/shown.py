@@ -14,7 +14,7 @@ from positionbias.experiments.shown import (
     comparison_text,
     named,
 )
-from positionbias.leakage.published import PAPER
+from positionbias.leakage.measured import PAPER
 from positionbias.papers.leakage import (
     CONDITIONS,
     HEADLINE,

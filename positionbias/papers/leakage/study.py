@@ -27,8 +27,12 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.leakage.pairs import pairs_file
 from positionbias.leakage.settings import LeakedSettings
-from positionbias.leakage.trainsets import leaking_queries
-from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set
+from positionbias.leakage.trainsets import (
+    DEPTH,
+    LeakedInputs,
+    leaking_queries,
+    write_leaked_set,
+)
 from positionbias.papers.leakage import NO
 from positionbias.papers.leakage.measured import (
     LeakageStudy,
@@ -67,18 +71,17 @@ def run_study(collection: Collection, settings: LeakageSettings, workspace: Work
         collection.require(split)
     target_folds(collection, settings)
     check_candidates(settings.candidates, collection)
-    target, counted = settings.target, settings.leaking.counted
-    depths = dict.fromkeys(settings.sources, counted.train_depth) | {target: settings.depth}
+    target = settings.target
+    depths = dict.fromkeys(settings.sources, DEPTH) | {target: settings.depth}
     inputs = LeakedInputs(
         collection=collection,
         targets=(target,),
         candidates={},
-        pairs=settings.leaking.files,
-        prefixes=settings.leaking.id_prefixes,
-        settings=counted,
+        leaking=settings.leaking,
     )
     topics = {query_id for query_id, _ in collection.query_texts(target)}
-    leaking_queries(inputs.read_pairs(), topics, counted)  # refuse bad pairs before the first step
+    # refuse bad pairs before the first step
+    leaking_queries(inputs.pairs(), topics, settings.leaking)
     runs = {
         split: settings.candidates.get(split)
         or workspace.candidates(collection.path, split, depth, settings.bm25)
@@ -121,7 +124,7 @@ def _trainsets(
     """Return the training sets by kind and size."""
     material = cache(inputs.material)
     checksums = {"collection": workspace.checksum(inputs.collection.path)}
-    for number, path in enumerate(inputs.pairs, 1):
+    for number, path in enumerate(settings.leaking.files, 1):
         checksums[f"pairs {number}"] = sha256_file(pairs_file(path))
     for split, run in inputs.candidates.items():
         checksums[f"candidates {split}"] = workspace.checksum(run)

@@ -14,7 +14,7 @@ from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected, read_csv
 from positionbias.evaluation.answers import Compared
-from positionbias.leakage.published import TARGETS
+from positionbias.leakage.measured import TARGETS
 from positionbias.papers.leakage import (
     LEAKED,
     OFFSET,
