@@ -5,7 +5,7 @@
 Rotation(words='blingfire', mode='words', identity=True, seed=2)
 """
 
-from positionbias.audit.settings import Audited, AuditSettings, CheckFiles, Limits
+from positionbias.audit.settings import Audited, AuditSettings, Limits
 from positionbias.clicks.settings import ClickSettings
 from positionbias.contamination.settings import (
     ContaminatedSettings,
@@ -88,7 +88,6 @@ __all__ = [
     "Bm25Settings",
     "Buckets",
     "ByVectors",
-    "CheckFiles",
     "ClickSettings",
     "ColBERTConfig",
     "Columns",

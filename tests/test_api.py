@@ -16,7 +16,6 @@ from positionbias.audit.settings import (
     RETRIEVAL_MEASURES,
     Audited,
     AuditSettings,
-    CheckFiles,
     Limits,
 )
 from positionbias.audit.words import sentences_of
@@ -27,7 +26,7 @@ from positionbias.core.rows import load, load_values
 from positionbias.core.screen import lines_of
 from positionbias.evaluation.buckets import Buckets
 from positionbias.planted.generator import PlantedSettings
-from positionbias.report.load import load_studies
+from positionbias.report.load import load_study
 from tests.audit.bags import bag_checkpoint
 from tests.audit.scorers import blind, front_lover
 from tests.tiny import candidates, planted
@@ -119,7 +118,7 @@ def test_what_was_found_is_saved_and_reported(found: positionbias.Audit, tmp_pat
     assert [item.role for item in manifest.inputs] == ["collection"]  # functions lie nowhere
     with lines_of(None):
         assert str(found).startswith(found.verdict.splitlines()[0])
-    assert [study.title for study in load_studies([place])] == [manifest.name]
+    assert load_study(place).title == manifest.name
 
 
 def test_a_run_and_its_rotation_are_audited_by_the_operation(
@@ -148,13 +147,12 @@ def test_a_run_and_its_rotation_are_audited_by_the_operation(
         )
 
 
-def test_limits_are_checked_from_python(collection: Collection, tmp_path: Path) -> None:
+def test_limits_are_checked_from_python(collection: Collection) -> None:
     checked = positionbias.check(
         collection,
         limits=Limits(max_response=0.05),
         audited=Audited(models=[blind, front_lover]),
         settings=SETTINGS,
-        files=CheckFiles(summary=tmp_path / "check.md"),
     )
     assert [(one.system, one.outcome) for one in checked.checks] == [
         ("blind", "pass"),
@@ -170,7 +168,6 @@ def test_limits_are_checked_from_python(collection: Collection, tmp_path: Path) 
     ]  # fmt: skip
     assert verdict.startswith("Limits on position bias: fail (2 systems: 1 pass, 1 fail).\n")
     assert table.startswith("System ")
-    assert (tmp_path / "check.md").read_text(encoding="utf-8").startswith("### posbias check: fail")
     # no limit rests on it
     assert checked.audit.rows is not None
     assert "test=original" not in set(checked.audit.rows.against)

@@ -173,7 +173,7 @@ def test_a_command_with_a_text_of_its_own_keeps_it(
 
 def test_the_page_is_that_of_the_command(returned: Returned, tmp_path: Path) -> None:
     loaded = positionbias.load(returned("audit_systems").save(tmp_path / "saved"))
-    by_command = positionbias.make_report([tmp_path / "saved"], out=tmp_path / "one.html")
+    by_command = positionbias.make_report(tmp_path / "saved", out=tmp_path / "one.html")
     assert loaded.report(tmp_path / "other.html").read_bytes() == by_command.path.read_bytes()
 
 

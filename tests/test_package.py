@@ -80,7 +80,7 @@ def test_both_distributions_are_whole(built: Built) -> None:
     package = {
         name
         for name in tracked("positionbias")
-        if name.endswith((".py", ".typed", ".csv", ".html", ".css", ".js"))
+        if name.endswith((".py", ".typed", ".csv", ".html", ".css", ".js", ".txt", ".mplstyle"))
     }
     assert package <= built.source
     assert {name for name in built.wheel if ".dist-info/" not in name} == package

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from positionbias.core.progress import set_quiet
-from positionbias.core.splitter import USUAL_WORDS, remark_mixed_splitters, remark_other_splitter
+from positionbias.core.splitter import USUAL_WORDS, remark_other_splitter
 from tests.forked import forked
 
 # Runs each line of the first argument as a command, in one process, without the modules that are
@@ -123,15 +123,9 @@ def test_what_was_split_otherwise_is_remarked(capsys: pytest.CaptureFixture[str]
     remark_other_splitter("model-x", {other: "1"})
     remark_other_splitter("model-y", {USUAL_WORDS: "1"})
     remark_other_splitter("model-z", {"numpy": "2"})
-    remark_mixed_splitters({"one": {"blingfire": "0.1.8"}, "two": {"unicode": "1"}, "three": {}})
-    remark_mixed_splitters({"one": {"unicode": "1"}, "two": {"unicode": "1"}})
     assert capsys.readouterr().err.splitlines() == [
         (
             f"posbias: model-x: its words were split by {other}, and are split by {USUAL_WORDS} "
             "here; a few differ, and so may figures"
-        ),
-        (
-            "posbias: one: its words were split by blingfire, those of two by unicode; a few "
-            "differ, and so may figures"
         ),
     ]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, field, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
-from positionbias.core.places import Place, replaced_file
+from positionbias.core.places import Place
 from positionbias.core.settings import (
     Panel,
     check_settings,
@@ -43,7 +42,6 @@ __all__ = [
     "TERMS",
     "AuditSettings",
     "Audited",
-    "CheckFiles",
     "Lengths",
     "Limits",
     "Lists",
@@ -294,42 +292,3 @@ class Limits:
         if all(value is None for value in astuple(self)):
             flags = ", ".join(flag_of(one.name) for one in fields(self))
             raise SettingError(f"check: wanted a limit; found none; give one of {flags}")
-
-
-@dataclass(frozen=True, slots=True)
-class CheckFiles:
-    """The files for checks, tested before the work begins.
-
-    Raises:
-        SettingError: no such folder, a folder without write permission, a folder in the file's
-            place, or one file named twice.
-    """
-
-    junit: Place | None = setting(
-        None,
-        "Write the checks as JUnit XML; an existing file is replaced.",
-        metavar="FILE",
-        place="written",
-    )
-    summary: Place | None = setting(
-        None,
-        "Also write the answers as Markdown, for a pull request; an existing file is replaced.",
-        metavar="FILE",
-        place="written",
-    )
-
-    def __post_init__(self) -> None:
-        if len(set(self.places.values())) < len(self.places):
-            raise SettingError(
-                "--junit and --summary: wanted two files; found one name for both; give another"
-            )
-
-    @property
-    def places(self) -> dict[str, Path]:
-        """Return the named files, by option; a link's target is replaced, not the link."""
-        named = {"junit": self.junit, "summary": self.summary}
-        return {
-            name: replaced_file(f"--{name}", file)
-            for name, file in named.items()
-            if file is not None
-        }

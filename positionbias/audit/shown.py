@@ -26,12 +26,10 @@ from positionbias.audit.words import as_share, in_words, sentences_of, sized, st
 from positionbias.core.formatting import count, decimal, percent, plural
 from positionbias.core.seeds import drawn_order
 from positionbias.evaluation.length_grid import LENGTHS
-from positionbias.report.cells import decimal_cell, percent_cell, text_cell
+from positionbias.report.figure import Forest, Lines, Mark
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding
-from positionbias.report.row_figure import Forest, Lines, Mark
-from positionbias.report.row_table import RowTable, Value
-from positionbias.report.table import Column, Table
+from positionbias.report.table import Cell, Column, RowTable, Table, Value, number_cell
 from positionbias.report.tiles import Answered, Tile
 
 __all__ = ["SHOWN"]
@@ -281,7 +279,6 @@ def _tile(name: str, label: str, verdict: Verdict) -> Tile:
         effect=f"{sized(shown)} {in_words(shown.unit)}" if shown and known else "",
         basis=basis,
         advice=step_of(name, verdict),
-        measure=verdict.measure or name,
     )
 
 
@@ -415,9 +412,9 @@ def _largest(rows: DataFrame, values: DataFrame) -> Table:
     chosen += [(key, "drawn") for key in sizes.index if key[0] in drawn and key not in largest]
     body = [
         [
-            *map(text_cell, (*key, why)),
+            *map(Cell, (*key, why)),
             *(
-                percent_cell(number, sign=True) if one in moved else decimal_cell(number)
+                number_cell(number, "+.1%" if one in moved else ".3f")
                 for one, number in wide.loc[key, headings].astype(object).items()
                 for number in [None if number != number else number]
             ),
@@ -471,7 +468,6 @@ QUALITY = Lines(
     whole=False,
     free=True,
     places=2,
-    same="y",
 )
 LONGER = Lines(
     name="length-by-place",

@@ -7,7 +7,7 @@ from pandas import DataFrame
 from positionbias.core.groups import Groups
 from positionbias.core.rows import Collected
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.row_table import RowTable, Value
+from positionbias.report.table import RowTable, Value
 
 __all__ = ["SHOWN", "count_rows"]
 

@@ -8,7 +8,7 @@ from positionbias.core.groups import Groups
 from positionbias.core.rows import Collected
 from positionbias.core.schema import converted
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.row_table import RowTable, Value
+from positionbias.report.table import RowTable, Value
 
 __all__ = ["KEYS", "ORIGINS", "SHOWN", "add_origins"]
 

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from pandas import DataFrame
 
 from positionbias.contamination.suspect import Suspected
-from positionbias.report.presentation import Answer, Presentation, Question, RowSection
+from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, Record, records_of, said
-from positionbias.report.row_table import RowTable, Value
-from positionbias.report.tiles import Answered
+from positionbias.report.table import RowTable, Value
+from positionbias.report.tiles import Answer, Answered, Question
 
 __all__ = ["SHOWN"]
 

@@ -28,7 +28,6 @@ __all__ = [
     "pasted",
     "places_of",
     "refuse_inputs",
-    "replaced_file",
     "shown_place",
     "texts_in",
 ]
@@ -63,29 +62,6 @@ def output_place(out: Place) -> Path:
             out, wanted="a path", found="a ~ that the shell left as it is", do="write $HOME instead"
         )
     return Path(out)
-
-
-def replaced_file(flag: str, file: Place) -> Path:
-    """Return the path of a file to write, where one that is there is replaced; a link's target, not
-    the link.
-
-    Raises:
-        SettingError: no such folder, one that may not be written to, or a folder in the file's
-            place.
-    """
-    place, told = Path(file).resolve(), f"{flag} {file}"
-    if not place.parent.is_dir():
-        raise SettingError(
-            f"{told}: wanted a folder that exists; found none at {place.parent}; make it first"
-        )
-    if place.exists() and not place.is_file():
-        raise SettingError(f"{told}: wanted a file; found a folder or device; name a file")
-    if not os.access(place.parent, os.W_OK | os.X_OK):
-        raise SettingError(
-            f"{told}: wanted a folder to write to; found no permission for {place.parent}; give "
-            "another"
-        )
-    return place
 
 
 def home_place(name: str) -> Path:

@@ -23,7 +23,6 @@ __all__ = [
     "USUAL_WORDS",
     "UsualWords",
     "load_blingfire",
-    "remark_mixed_splitters",
     "remark_other_splitter",
     "splitter_of",
 ]
@@ -86,21 +85,4 @@ def remark_other_splitter(what: object, versions: Mapping[str, str]) -> None:
         remark(
             f"{what}: its words were split by {theirs}, and are split by {USUAL_WORDS} here; a few "
             "differ, and so may figures"
-        )
-
-
-def remark_mixed_splitters(versions: Mapping[str, Mapping[str, str]]) -> None:
-    """Remark if of several artefacts, versions by name, the words were split by different
-    splitters.
-    """
-    by = {
-        splitter: name
-        for name, found in versions.items()
-        if (splitter := splitter_of(found)) is not None
-    }
-    if len(by) > 1:
-        (one, its), (other, others) = by.items()
-        remark(
-            f"{its}: its words were split by {one}, those of {others} by {other}; a few differ, "
-            "and so may figures"
         )

@@ -8,11 +8,9 @@ from pandas import DataFrame, Series
 
 from positionbias.core.convergence import UNFINISHED
 from positionbias.evaluation.answers import Compared
-from positionbias.report.cells import OVER_NOTE
-from positionbias.report.presentation import Answer, Question
 from positionbias.report.record import Record, said
-from positionbias.report.row_table import Value
-from positionbias.report.tiles import Answered
+from positionbias.report.table import OVER_NOTE, Value
+from positionbias.report.tiles import Answer, Answered, Question
 
 __all__ = [
     "EFFECT_NOTE",

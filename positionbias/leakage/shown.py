@@ -10,7 +10,7 @@ from pandas import DataFrame
 
 from positionbias.leakage.measured import MEANING, PAPER, STUDY, WORDS
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.row_table import RowTable, Value, where_printed
+from positionbias.report.table import RowTable, Value, where_printed
 
 __all__ = ["SHOWN"]
 

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, operation
-from positionbias.core.places import Place, input_place, output_place, pasted, replaced_file
+from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, track
 from positionbias.core.settings import Panel, Setting
-from positionbias.core.splitter import remark_mixed_splitters
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Written
 
@@ -224,12 +223,11 @@ def _measured(folder: Path, model: Manifest) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Page(Written):
-    """A report, the results in it, all its tables by name, and its answers as Markdown; as text,
+    """A report, the results in it, and all its tables by name; as text,
     those tables that stand for the whole.
     """
 
     tables: dict[str, Table] = field(default_factory=dict)
-    summary: str = ""
 
     def __str__(self) -> str:
         from positionbias.report.presentation import tables_after
@@ -245,12 +243,10 @@ class Page(Written):
 
 @operation
 def make_report(
-    folders: Annotated[
-        Sequence[Place],
+    folder: Annotated[
+        Place,
         Setting(
-            "Folders of results: the --out of studies and measuring commands.",
-            metavar="DIR...",
-            place="read",
+            "The results: the --out of a study or measuring command.", metavar="DIR", place="read"
         ),
     ],
     *,
@@ -261,25 +257,16 @@ def make_report(
             "Also write every table there, as CSV and as LaTeX.", metavar="DIR", place="written"
         ),
     ] = None,
-    summary: Annotated[
-        Place | None,
-        Setting(
-            "Also write the answers as Markdown, for a pull request; an existing file is replaced.",
-            metavar="FILE",
-            place="written",
-        ),
-    ] = None,
     out: Out,
     overwrite: Overwrite = False,
 ) -> Page:
-    """Write one self-contained HTML page about the results in ``folders``: the --out of studies and
-    of measuring commands.
+    """Write one self-contained HTML page about the results in ``folder``: the --out of a study or
+    measuring command.
 
     The page needs no network, can be read on a phone, in dark mode and on paper, and holds every
-    table as CSV and LaTeX. Several folders stand side by side.
+    table as CSV and LaTeX.
 
         posbias report squad-study --out report.html --tables tables
-        posbias report squad-minilm --out page.html --summary summary.md
 
     Returns:
         The page, its results and tables.
@@ -287,54 +274,32 @@ def make_report(
     Raises:
         InputError: a folder without results, or with damaged ones.
         OutputExistsError: something stands at ``out`` or ``tables`` and ``overwrite`` is false.
-        SettingError: ``summary`` cannot be written there.
 
     Example:
         >>> import positionbias as pb
         >>> found = pb.histogram(["planted"], splits=["test"], out="positions")
-        >>> page = pb.make_report(["positions"], out="report.html")
+        >>> page = pb.make_report("positions", out="report.html")
         >>> page.path, list(page.tables)
         (PosixPath('report.html'), ['positions', 'answers'])
     """
-    from positionbias.core.publish import atomic_file
     from positionbias.report.table import save_tables
 
-    summary_file = None if summary is None else replaced_file("--summary", summary)
-    places = list(map(input_place, folders))
-    page = page_of(places, output_place(out), title=title, overwrite=overwrite)
+    page = page_of(input_place(folder), output_place(out), title=title, overwrite=overwrite)
     hint(f"written to {pasted(page.path)}")
     if tables is not None:
         save_tables(page.tables, output_place(tables), overwrite=overwrite)
         hint(f"{len(page.tables)} tables written to {pasted(tables)}")
-    if summary_file is not None:
-        with atomic_file(summary_file, overwrite=True) as partial_file:
-            partial_file.write_text(page.summary, encoding="utf-8", errors="replace", newline="\n")
     return page
 
 
-def page_of(
-    folders: Sequence[Path],
-    out: Path,
-    *,
-    title: str | None = None,
-    overwrite: bool,
-) -> Page:
-    """Write the page about these folders of results."""
-    from positionbias.report.first_screen import summary
-    from positionbias.report.html import page_title, report_tables, write_page
-    from positionbias.report.load import load_studies, rows_together
+def page_of(folder: Path, out: Path, *, title: str | None = None, overwrite: bool) -> Page:
+    """Write the page about a folder of results."""
+    from positionbias.report.html import report_tables, write_page
+    from positionbias.report.load import load_study
 
-    studies = load_studies(folders)
-    path = write_page(studies, out, title=title, overwrite=overwrite)
-    remark_mixed_splitters({study.title: study.manifest.versions for study in studies})
-    said = summary(studies, title or page_title(studies))
-    rows = rows_together(studies)
-    return Page(
-        path,
-        report_tables(studies),
-        said,
-        rows=None if rows.empty else rows,
-    )
+    study = load_study(folder)
+    path = write_page(study, out, title=title, overwrite=overwrite)
+    return Page(path, report_tables(study), rows=None if study.rows.empty else study.rows)
 
 
 def load(folder: Place) -> Measurements:
@@ -361,10 +326,10 @@ def load(folder: Place) -> Measurements:
         ...
     """
     from positionbias.ops.audit import Audit
-    from positionbias.report.load import load_studies
+    from positionbias.report.load import load_study
 
     place = input_place(folder, flag="folder")
-    (study,) = load_studies([place])
+    study = load_study(place)
     made = study.manifest
     of_rows = {} if study.rows.empty else {"rows": study.rows, "values": study.values}
     return (Audit if made.command == "audit" else Measurements)(

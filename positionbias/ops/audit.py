@@ -13,7 +13,6 @@ from positionbias.audit.settings import (
     TERMS,
     Audited,
     AuditSettings,
-    CheckFiles,
     Limits,
     ModelLike,
     VectorsLike,
@@ -126,8 +125,8 @@ class Checked(Judgement):
         return overall(self.checks)
 
     def __str__(self) -> str:
+        from positionbias.audit.check_table import check_table
         from positionbias.core.screen import wrapped
-        from positionbias.report.check_files import check_table
         from positionbias.report.table import as_text
 
         return f"{wrapped(self.verdict)}\n\n{as_text(replace(check_table(self.checks), title=''))}"
@@ -135,7 +134,7 @@ class Checked(Judgement):
     @property
     def verdict(self) -> str:
         """The outcome of all checks, then a line for each system."""
-        from positionbias.report.check_files import check_table, system_lines
+        from positionbias.audit.check_table import check_table, system_lines
 
         return "\n".join([f"{check_table(self.checks).title}.", *system_lines(self.checks)])
 
@@ -154,7 +153,7 @@ class Checked(Judgement):
         return pandas.DataFrame(rows, columns=columns)
 
     def _tables(self) -> Sequence[Table]:
-        from positionbias.report.check_files import check_table
+        from positionbias.audit.check_table import check_table
 
         return [check_table(self.checks)]
 
@@ -179,7 +178,7 @@ class Checked(Judgement):
     @property
     def complaints(self) -> Sequence[str]:
         """Lines on the systems where not all checks pass."""
-        from positionbias.report.check_files import system_lines
+        from positionbias.audit.check_table import system_lines
 
         return (
             [f"posbias check: {line}" for line in system_lines(self.checks)]
@@ -376,7 +375,6 @@ def check(
     ] = AuditSettings(),
     computing: ComputingOf = Computing(),
     engine: Engine = Engine(),
-    files: CheckFiles = CheckFiles(),
 ) -> Checked:
     """Hold each model or run to limits on its position bias: pass, fail or cannot tell.
 
@@ -386,8 +384,7 @@ def check(
     input.
 
         posbias check squad --model minilm --max-response 0.02
-        posbias check squad --model minilm --max-response 0.02 --max-order 1 --junit check.xml \\
-                --summary check.md
+        posbias check squad --model minilm --max-response 0.02 --max-order 1
 
     Returns:
         A check for each system and limit, with the audit; what no limit needs is not measured.
@@ -416,8 +413,6 @@ def check(
         ...
     """
     from positionbias.audit.limits import checks_of
-    from positionbias.core.publish import atomic_file
-    from positionbias.report.check_files import junit, summary
 
     needed = replace(
         settings,
@@ -427,13 +422,6 @@ def check(
     )
     outcome, measurements = _measured(collection, runs, audited, needed, computing, engine)
     checks = checks_of(measurements, limits, settings.measures[0])
-    written = {"junit": junit, "summary": summary}
-    for name, place in files.places.items():
-        with atomic_file(place, overwrite=True) as partial_file:
-            partial_file.write_text(
-                written[name](checks), encoding="utf-8", errors="replace", newline="\n"
-            )
-        hint(f"written to {pasted(place)}")
     return Checked(checks, outcome)
 
 

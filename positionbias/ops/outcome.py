@@ -231,7 +231,7 @@ def study_of(outcome: Any, place: Path = Path()) -> Study:
     more = {} if rows is None else {"rows": rows}
     if rows is not None and (values := getattr(outcome, "values", None)) is not None:
         more["values"] = values
-    return Study(1, title, place.name, manifest, **more)
+    return Study(title, manifest, **more)
 
 
 def rows_of(outcome: Any) -> DataFrame | None:

@@ -18,7 +18,6 @@ from positionbias.core.places import Place, output_place
 from positionbias.core.screen import lines_of
 from positionbias.core.shown import Shown
 from positionbias.ops.outcome import rows_of, study_of, text_of
-from positionbias.report.figure import WIDE
 from positionbias.report.html import report_tables, write_page
 from positionbias.report.load import Study
 from positionbias.report.page import drawings_of, open_tables
@@ -91,12 +90,12 @@ def frame_of(study: Study) -> pandas.DataFrame:
 
 def frames_of(study: Study) -> dict[str, pandas.DataFrame]:
     """Return every table of the page about a study, by name, with unrounded values."""
-    return {name: as_frame(table) for name, table in report_tables([study]).items()}
+    return {name: as_frame(table) for name, table in report_tables(study).items()}
 
 
 def figures_of(study: Study) -> dict[str, Figure]:
     """Return every figure of the page by its name."""
-    return {name: drawing.draw(WIDE) for name, drawing in drawings_of(study).items()}
+    return {name: draw() for name, draw in drawings_of(study).items()}
 
 
 def figure_of(study: Study, name: str | None) -> Figure:
@@ -106,8 +105,8 @@ def figure_of(study: Study, name: str | None) -> Figure:
         SettingError: there is none.
     """
     there = drawings_of(study)
-    drawing = there.get(main_figure(list(there)) if name is None else name)
-    if drawing is None:
+    draw = there.get(main_figure(list(there)) if name is None else name)
+    if draw is None:
         if not there:
             raise SettingError(
                 "plot: wanted results with a figure; found none; see to_frames() for their tables"
@@ -116,7 +115,7 @@ def figure_of(study: Study, name: str | None) -> Figure:
             f"plot: wanted one of {', '.join(there)}; found {name!r}; "
             f"{or_closest(name, there, 'give one of these')}"
         )
-    return drawing.draw(WIDE)
+    return draw()
 
 
 def save(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
@@ -129,9 +128,7 @@ def save(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
 
 def report(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
     """Write the page of the results."""
-    return write_page(
-        [_with_results(outcome, out, "report")], output_place(out), overwrite=overwrite
-    )
+    return write_page(_with_results(outcome, out, "report"), output_place(out), overwrite=overwrite)
 
 
 def _with_results(outcome: Shown, out: Place, what: str) -> Study:

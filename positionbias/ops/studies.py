@@ -277,7 +277,7 @@ def reported(results: Path, place: Path) -> Studied:
     """
     from positionbias.report.table import save_tables
 
-    page = page_of([results], place / "report.html", overwrite=True)
+    page = page_of(results, place / "report.html", overwrite=True)
     save_tables(page.tables, place / "tables", overwrite=True)
     say(
         f"\nwritten to {pasted(place)}\nreport: {pasted(page.path)}\ntables: "

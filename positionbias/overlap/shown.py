@@ -9,7 +9,7 @@ from positionbias.overlap.find import ANY, STUDY
 from positionbias.overlap.removal import STUDY as CLEAN
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Record, records_of, said
-from positionbias.report.row_table import RowTable, Value
+from positionbias.report.table import RowTable, Value
 
 __all__ = ["SHOWN"]
 

@@ -12,11 +12,11 @@ from positionbias.core.formatting import decimal, interval, percent, with_interv
 from positionbias.core.screen import encodable, wrapped
 from positionbias.positions.histogram import POINTS, Beside
 from positionbias.positions.measured import ANSWERS
-from positionbias.report.presentation import Answer, Presentation, Question, RowSection
+from positionbias.report.figure import Histogram
+from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Record, bounds_of, records_of
-from positionbias.report.row_figure import Histogram
-from positionbias.report.row_table import RowTable, Value
-from positionbias.report.tiles import Answered
+from positionbias.report.table import RowTable, Value
+from positionbias.report.tiles import Answer, Answered, Question
 
 __all__ = ["CAUSES", "FIGURE", "OUTCOMES", "POSITIONS", "QUESTION", "SECTION", "SHOWN", "chart"]
 
@@ -81,7 +81,6 @@ FIGURE = Histogram(
     expected="what unbiased looks like",
     below="Start of the answer: 0 first word, 1 passage end",
     side="Share of answers",
-    same="y",
 )
 FRONT = (
     "Models may learn where answers sit: audit them (posbias audit), or train on rotated passages "

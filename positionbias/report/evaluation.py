@@ -18,10 +18,9 @@ from positionbias.core.formatting import (
 )
 from positionbias.core.interval import Interval
 from positionbias.evaluation.answers import is_significant
-from positionbias.report.cells import P_NOTE
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, bounds_of, records_of, said
-from positionbias.report.row_table import RowTable, Value
+from positionbias.report.table import P_NOTE, RowTable, Value
 
 __all__ = ["SHOWN"]
 

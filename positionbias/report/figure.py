@@ -1,10 +1,9 @@
-"""Look, parts and saving of every figure: the same bytes for the same results, legible on white
-and on dark.
+"""Figures declared over rows: lines along an axis, shares of bins, points of two statistics, and
+marks with their intervals, in panels.
 
 A figure is drawn in the light colours on a transparent ground. Its SVG carries a few rules that
-turn each of these colours into its dark partner where the reader's screen is dark; a viewer that
-knows no such rules shows the light colours. Text stays text: it can be searched, and takes the
-page's font.
+turn each of these colours into its dark partner where the reader's screen is dark. Text stays text:
+it can be searched, and takes the page's font. The same results give the same bytes.
 """
 
 from __future__ import annotations
@@ -13,47 +12,51 @@ import io
 import re
 import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from positionbias.core.errors import SettingError
-from positionbias.core.formatting import percent
+from pandas import DataFrame
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.formatting import decimal, percent
 from positionbias.core.publish import atomic_file
+from positionbias.report.record import records_of, rows_with, said
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 __all__ = [
     "BAND",
-    "DASHES",
     "FRAME",
     "INK",
     "MUTED",
-    "NARROW",
     "SERIES",
     "WIDE",
     "Colour",
-    "characters",
-    "colour_of",
+    "Forest",
+    "Histogram",
+    "Lines",
+    "Mark",
+    "RowFigure",
+    "Scatter",
     "dark_rules",
     "inline_svg",
-    "legend_above",
-    "percent_marks",
-    "same_scale",
     "save_figure",
-    "series_looks",
-    "styled",
     "svg_text",
-    "wrap",
 ]
 
-WIDE, NARROW = 6.3, 3.5  # inches: a page's column; a paper's
+WIDE = 6.3  # inches: a page's column
+ACROSS, BESIDE = 3, 4.5  # most panels side by side, and the least inches for two
+MARKED = 20  # points of a line that need no markers
 CSS_PIXELS_PER_POINT = 4 / 3
 FORMATS = ("svg", "png", "pdf")
+STYLE = Path(__file__).parent / "templates" / "figure.mplstyle"
 
 
 class Colour(NamedTuple):
@@ -77,58 +80,364 @@ SERIES = (
     Colour("#7a6200", "#d8bd55"),
     Colour("#5b5fc7", "#a9acff"),
 )
-
-_STYLE: dict[str, object] = {
-    "axes.edgecolor": FRAME.light,
-    "axes.grid": True,
-    "axes.grid.axis": "y",
-    "axes.axisbelow": True,
-    "axes.labelcolor": INK.light,
-    "axes.labelsize": 10,
-    "axes.linewidth": 0.8,
-    "axes.spines.right": False,
-    "axes.spines.top": False,
-    "axes.titlecolor": INK.light,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 10.5,
-    "axes.titleweight": "bold",
-    "axes.unicode_minus": True,
-    "figure.dpi": 96,
-    "font.family": ["sans-serif"],
-    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
-    "font.size": 10,
-    "grid.color": BAND.light,
-    "grid.linewidth": 0.6,
-    "legend.fontsize": 10,
-    "legend.frameon": False,
-    "legend.borderaxespad": 0.0,
-    "legend.labelcolor": INK.light,
-    "lines.linewidth": 1.8,
-    "pdf.fonttype": 42,
-    "savefig.dpi": 200,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "positionbias",
-    "text.color": INK.light,
-    "text.parse_math": False,
-    "text.usetex": False,
-    "xtick.color": FRAME.light,
-    "xtick.labelcolor": MUTED.light,
-    "xtick.labelsize": 9.5,
-    "ytick.color": FRAME.light,
-    "ytick.labelcolor": MUTED.light,
-    "ytick.labelsize": 9.5,
-}
+DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)))
+MARKERS = ("o", "D", "s", "^")
 
 
-@contextmanager
-def styled() -> Iterator[None]:
-    """Apply our style, whatever the reader's own matplotlib settings."""
+def _styled() -> AbstractContextManager[None]:
+    """Apply our style meanwhile, whatever the reader's own matplotlib settings."""
     import matplotlib
 
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_STYLE)  # type: ignore[arg-type]
-        yield
+    return matplotlib.rc_context(fname=STYLE)
+
+
+def _looks(index: int) -> dict[str, Any]:
+    """Return colour, dashes and marker of a series, distinguishable without the colour."""
+    return {
+        "color": SERIES[index % len(SERIES)].light,
+        "linestyle": DASHES[index % len(DASHES)],
+        "marker": MARKERS[index % len(MARKERS)],
+    }
+
+
+def _open(index: int) -> dict[str, Any]:
+    """Return the looks of open markers without a line."""
+    return {**_looks(index), "linestyle": "none", "fillstyle": "none", "markersize": 4.6}
+
+
+def _handle(**looks: Any) -> Any:
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], **{"markersize": 4, **looks})
+
+
+def _characters(width: float) -> int:
+    """Return about how many characters fit into so many inches."""
+    return max(8, int((width - 0.8) / 0.088))
+
+
+def _wrapped(text: str, room: int) -> str:
+    """Break text into lines of at most ``room`` characters."""
+    return textwrap.fill(text, max(8, room)) or text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowFigure:
+    """A figure over the rows that ``where`` chooses, a panel for each combination of ``panel``.
+
+    ``series`` is the key whose values have a colour, a dash and a marker each, in the order of all
+    rows; ``caption`` is a function of the rows. ``heading`` is the template of a panel's title,
+    ``entry`` that of the legend's lines.
+    ``most`` panels stand side by side.
+    """
+
+    name: str
+    where: str
+    caption: Callable[[DataFrame], str]
+    panel: Sequence[str] = ("measure",)
+    heading: str = "{measure}"
+    series: str = "kind"
+    entry: str = "{}"
+    below: str = ""
+    side: str = ""
+    tall: float = 2.3
+    most: int = ACROSS
+
+    def there(self, rows: DataFrame) -> bool:
+        """Return whether the rows have what is drawn."""
+        return not rows.query(self.where)["value"].isna().all()
+
+    def draw(self, rows: DataFrame, width: float = WIDE) -> Figure:
+        """Draw the figure, ``width`` inches wide.
+
+        Raises:
+            InputError: the rows have nothing of it.
+        """
+        from matplotlib.figure import Figure
+
+        if not self.there(rows):
+            raise InputError(f"figure {self.name}: wanted rows with its values; found none")
+        chosen, looks = rows.query(self.where), self._series(rows)
+        panels = [(one, rows_with(chosen, one.keys)) for one in records_of(chosen, self.panel)]
+        across = min(len(panels), self.most if width > BESIDE else 1)
+        across = 2 if len(panels) == 4 and across > 2 else across
+        down, room = -(-len(panels) // across), width / across
+        tall = max(self._height(own, room) for _, own in panels)
+        with _styled():
+            figure = Figure(figsize=(width, 0.85 + tall * down), layout="constrained")
+            grid = figure.subplots(down, across, squeeze=False, sharey=self._one_scale(chosen))
+            for axes, (record, own) in zip(grid.flat, panels, strict=False):
+                self._panel(axes, own, looks, room)
+                lines = said(self.heading, record).split("\n")
+                axes.set_title("\n".join(_wrapped(line, self._title_room(room)) for line in lines))
+            for place, axes in enumerate(grid.flat):
+                if place >= len(panels):
+                    axes.set_axis_off()
+                elif self._from_zero():  # when all panels of one scale are drawn
+                    axes.set_ylim(bottom=0)
+            for axes in grid[:, 0]:
+                axes.set_ylabel(self.side)
+            figure.supxlabel(_wrapped(self.below, _characters(width + 0.5)), fontsize=10)
+            if entries := self._legend(chosen, looks):
+                _legend_above(figure, entries, width)
+        return figure
+
+    def _series(self, rows: DataFrame) -> Mapping[str, int]:
+        names = [name for name in rows[self.series].unique() if name not in ("", "all")]
+        return {name: place for place, name in enumerate(names)}
+
+    def _height(self, own: DataFrame, width: float) -> float:
+        return self.tall
+
+    def _title_room(self, width: float) -> int:
+        return _characters(width + 0.3)
+
+    def _one_scale(self, chosen: DataFrame) -> bool:
+        return False
+
+    def _from_zero(self) -> bool:
+        return False
+
+    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
+        raise NotImplementedError
+
+    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> dict[str, Any]:
+        shown = [name for name in looks if name in set(chosen[self.series])]
+        return {self.entry.format(name): _handle(**_looks(looks[name])) for name in shown}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines(RowFigure):
+    """A value along the rows' axis, a line for each of the series, seed and rotation draw, with its
+    interval as a band. ``zero`` draws the line of no effect, ``marked`` a thin line at a place on
+    the axis; ``log``: the axis is logarithmic; ``whole``: its places are whole numbers; ``free``:
+    values need not begin at 0.
+    """
+
+    zero: bool = False
+    marked: Callable[[DataFrame], float | None] = lambda rows: None
+    places: int = 1
+    log: bool = False
+    whole: bool = True
+    free: bool = False
+
+    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
+        from matplotlib.ticker import MaxNLocator, ScalarFormatter
+
+        if self.zero:
+            axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
+        drawn = own[own["value"].notna() & own[self.series].isin(list(looks))]
+        for (name, *_), line in drawn.groupby([self.series, "seed", "rotation"]):
+            line, own_looks = line.sort_values("at"), _looks(looks[name])
+            if len(line) >= MARKED:
+                own_looks["marker"] = ""
+            axes.plot(line["at"], line["value"], markersize=3.6, **own_looks)
+            band, colour = line[line["low"].notna()], own_looks["color"]
+            axes.fill_between(
+                band["at"], band["low"], band["high"], color=colour, alpha=0.16, linewidth=0
+            )
+        if (at := self.marked(own)) is not None:
+            axes.axvline(at, color=MUTED.light, linewidth=0.8, zorder=1)
+        if self.log:
+            axes.set_xscale("log")
+            axes.xaxis.set_major_formatter(ScalarFormatter())
+            axes.set_xticks([], minor=True)
+        else:
+            axes.set_xlim(left=0)
+            axes.xaxis.set_major_locator(MaxNLocator(max(3, int(2 * width)), integer=self.whole))
+        axes.yaxis.set_major_formatter(lambda value, _: decimal(value, self.places))
+
+    def _one_scale(self, chosen: DataFrame) -> bool:
+        return self.zero or self.log
+
+    def _from_zero(self) -> bool:
+        return not (self.zero or self.free)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scatter(RowFigure):
+    """Two statistics of every ``point``, with the line of equal values."""
+
+    across: str
+    up: str
+    point: str = "run"
+
+    def _height(self, own: DataFrame, width: float) -> float:
+        return min(3.1, width - 0.2) + 0.15
+
+    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
+        for name, place in looks.items():
+            points = own[own[self.series] == name].pivot_table("value", self.point, "statistic")
+            if not points.empty:
+                axes.plot(points[self.across], points[self.up], **_open(place))
+        drawn = own[own["statistic"].isin([self.across, self.up])]["value"]
+        room = 0.04 * (drawn.max() - drawn.min()) or 0.05
+        ends = (drawn.min() - room, drawn.max() + room)
+        axes.plot(ends, ends, color=INK.light, linewidth=0.9, zorder=1)
+        axes.set(xlim=ends, ylim=ends, aspect="equal")
+        axes.grid(True, axis="both")
+
+    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> dict[str, Any]:
+        shown = [name for name in looks if name in set(chosen[self.series])]
+        entries = {self.entry.format(name): _handle(**_open(looks[name])) for name in shown}
+        return {**entries, "equal scores": _handle(color=INK.light, linewidth=0.9)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Histogram(RowFigure):
+    """Shares of bins along the rows' axis with their intervals, and what is ``expected`` of each
+    without an effect, which the legend names so.
+    """
+
+    expected: str
+    series: str = "measure"
+
+    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
+        at, wide, colour = own["at"].to_numpy(), 1 / len(own), SERIES[0].light
+        edges = [*(at - wide / 2), at[-1] + wide / 2]
+        axes.stairs(own["value"], edges, fill=True, color=colour, alpha=0.3, linewidth=0)
+        axes.stairs(own["value"], edges, color=colour, linewidth=1.4)
+        axes.stairs(own["expected"], edges, baseline=None, color=INK.light, linestyle=DASHES[1])
+        axes.vlines(at, own["low"], own["high"], color=colour, linewidth=1.1)
+        axes.set_xlim(edges[0], edges[-1])
+        _percent_marks(axes.yaxis)
+
+    def _one_scale(self, chosen: DataFrame) -> bool:
+        return True
+
+    def _from_zero(self) -> bool:
+        return True
+
+    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> dict[str, Any]:
+        return {
+            self.expected: _handle(color=INK.light, linestyle=DASHES[1]),
+            "95 % interval": _handle(
+                color=MUTED.light, linestyle="none", marker="|", markersize=11
+            ),
+        }
+
+
+class Mark(NamedTuple):
+    """A mark of a forest: the rows that ``where`` chooses, explained by ``label``; ``lower`` is its
+    place below the line's middle.
+    """
+
+    where: str
+    label: str
+    marker: str = ""
+    full: bool = True
+    lower: float = 0.0
+
+    @property
+    def looks(self) -> dict[str, Any]:
+        """The marker's size and filling, without a line."""
+        filled = "full" if self.full else "none"
+        return {"markersize": 5.5, "fillstyle": filled, "markeredgewidth": 1.2, "linestyle": "none"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forest(RowFigure):
+    """A line for each combination of ``line`` (named by ``name_of``) with its marks and their
+    intervals. ``zero`` draws the line of no effect; rows with a margin have it as a band around
+    that.
+    """
+
+    line: Sequence[str]
+    name_of: str
+    marks: Sequence[Mark]
+    zero: bool = True
+
+    def _names(self, own: DataFrame, width: float) -> list[str]:
+        room = int(_characters(width) * 0.45)
+        return [_wrapped(said(self.name_of, one), room) for one in records_of(own, self.line)]
+
+    def _height(self, own: DataFrame, width: float) -> float:
+        names = self._names(own, width)
+        most = max((name.count("\n") for name in names), default=0)
+        around = 0.55 if width > BESIDE else 1.05  # for the lines of a narrow figure's legend
+        return around + len(names) * (0.12 + 0.1 * len(self.marks) + 0.16 * most)
+
+    def _title_room(self, width: float) -> int:
+        return int(_characters(width) * 0.6)  # beside the names of lines
+
+    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
+        if self.zero:
+            axes.axvline(0, color=INK.light, linewidth=1, zorder=1)
+        margin = own["margin"].max()
+        if margin == margin:
+            axes.axvspan(-margin, margin, color=BAND.light, alpha=0.45, linewidth=0, zorder=0)
+        for at, record in enumerate(records_of(own, self.line)):
+            for mark in self.marks:
+                rows = rows_with(own.query(mark.where), record.keys)
+                for row in rows[rows["value"].notna()].itertuples():
+                    look, place = _looks(looks.get(getattr(row, self.series), 0)), at + mark.lower
+                    look |= {**mark.looks, "marker": mark.marker or look["marker"]}
+                    if row.low == row.low:
+                        thick = 1.8 if mark.full else 1.2
+                        axes.plot([row.low, row.high], [place] * 2, color=look["color"], lw=thick)
+                    axes.plot([row.value], [place], **look, zorder=3)
+        names = self._names(own, width)
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.4, -0.6)
+        axes.locator_params(axis="x", nbins=max(3, int(1.5 * width)))
+        if (own["unit"] == "share").all():
+            _percent_marks(axes.xaxis, sign=True)
+        axes.grid(False, axis="y")
+        axes.grid(True, axis="x")
+        axes.margins(x=0.08)
+        axes.tick_params(axis="y", length=0, labelcolor=INK.light)
+
+    def _one_scale(self, chosen: DataFrame) -> bool:
+        panels = [rows_with(chosen, one.keys) for one in records_of(chosen, self.panel)]
+        return self.zero and len({tuple(self._names(own, WIDE)) for own in panels}) == 1
+
+    def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> dict[str, Any]:
+        from matplotlib.patches import Patch
+
+        entries: dict[str, Any] = {
+            mark.label: _handle(
+                **{**mark.looks, "color": MUTED.light, "marker": mark.marker or "o"}
+            )
+            for mark in self.marks
+            if len(chosen.query(mark.where))
+        }
+        margins = chosen[chosen["margin"].notna()].drop_duplicates(["margin", "unit"])
+        sizes = [
+            percent(row.margin, 0) if row.unit in ("", "share") else f"{row.margin:g} {row.unit}"
+            for row in margins.itertuples()
+        ]
+        if sizes:
+            band = Patch(facecolor=BAND.light, alpha=0.45, linewidth=0)
+            entries[f"within ±{' or ±'.join(sizes)}"] = band
+        return entries
+
+
+# --- parts of figures -----------------------------------------------------------------------------
+
+
+def _percent_marks(axis: Axis, *, sign: bool = False) -> None:
+    """Label an axis of fractions in per cent, with decimals where a tick is no whole per cent."""
+
+    def label(value: float, _: float) -> str:
+        return percent(value, 0 if abs(100 * value - round(100 * value)) < 1e-9 else 1, sign=sign)
+
+    axis.set_major_formatter(label)
+
+
+def _legend_above(figure: Figure, entries: Mapping[str, Any], width: float) -> None:
+    """Draw a legend above the panels, never over the data, in as many columns as its longest entry
+    allows.
+    """
+    lines_of = [_wrapped(text, _characters(width)) for text in entries]
+    longest = max(len(line) for text in lines_of for line in text.split("\n"))
+    columns = max(1, min(len(entries), int(width / (0.088 * longest + 0.55))))
+    # matplotlib omits labels that begin with "_"; a zero-width character in front keeps them
+    shown = [f"\u200b{text}" if text.startswith("_") else text for text in lines_of]
+    lines = -(-sum(text.count("\n") + 1 for text in lines_of) // columns)
+    figure.set_figheight(figure.get_figheight() + 0.17 * max(0, lines - 3))
+    figure.legend(
+        list(entries.values()), shown, loc="outside upper left", ncols=columns, handlelength=2.4
+    )
 
 
 def dark_rules() -> str:
@@ -146,71 +455,6 @@ def dark_rules() -> str:
     return "@media screen and (prefers-color-scheme: dark){" + "".join(rules) + "}"
 
 
-# --- parts of figures -----------------------------------------------------------------------------
-
-DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)))
-MARKERS = ("o", "D", "s", "^")
-
-
-def colour_of(index: int) -> str:
-    """Return the light colour of a series; colours repeat after six."""
-    return SERIES[index % len(SERIES)].light
-
-
-def series_looks(index: int) -> dict[str, Any]:
-    """Return colour, dashes and marker of a series, distinguishable without the colour."""
-    return {
-        "color": colour_of(index),
-        "linestyle": DASHES[index % len(DASHES)],
-        "marker": MARKERS[index % len(MARKERS)],
-    }
-
-
-def characters(width: float) -> int:
-    """Return about how many characters fit into so many inches."""
-    return max(8, int((width - 0.8) / 0.088))
-
-
-def wrap(text: str, room: int) -> str:
-    """Break text into lines of at most ``room`` characters."""
-    return textwrap.fill(text, max(8, room)) or text
-
-
-def percent_marks(axis: Axis, *, sign: bool = False) -> None:
-    """Label an axis of fractions in per cent, with decimals where a tick is no whole per cent."""
-
-    def label(value: float, _: float) -> str:
-        return percent(value, 0 if abs(100 * value - round(100 * value)) < 1e-9 else 1, sign=sign)
-
-    axis.set_major_formatter(label)
-
-
-def legend_above(figure: Figure, handles: list[Any], texts: Sequence[str], width: float) -> None:
-    """Draw a legend above the panels, never over the data, in as many columns as its longest entry
-    allows.
-    """
-    wrapped = [wrap(text, characters(width)) for text in texts]
-    longest = max(len(line) for text in wrapped for line in text.split("\n"))
-    columns = max(1, min(len(texts), int(width / (0.088 * longest + 0.55))))
-    # matplotlib omits labels that begin with "_"; a zero-width character in front keeps them
-    shown = [f"\u200b{text}" if text.startswith("_") else text for text in wrapped]
-    lines = -(-sum(text.count("\n") + 1 for text in wrapped) // columns)
-    figure.set_figheight(figure.get_figheight() + 0.17 * max(0, lines - 3))
-    figure.legend(handles, shown, loc="outside upper left", ncols=columns, handlelength=2.4)
-
-
-def same_scale(figures: Sequence[Figure], axes_names: str) -> None:
-    """Give figures shown side by side one scale on these axes ("x", "y"), by panel title."""
-    for name in axes_names:
-        panels: dict[str, list[Any]] = {}
-        for axes in (axes for figure in figures for axes in figure.axes if axes.axison):
-            panels.setdefault(axes.get_title(loc="left"), []).append(axes)
-        for group in panels.values():
-            limits = [getattr(axes, f"get_{name}lim")() for axes in group]
-            for axes in group:
-                getattr(axes, f"set_{name}lim")(min(map(min, limits)), max(map(max, limits)))
-
-
 # --- saving ---------------------------------------------------------------------------------------
 
 
@@ -223,7 +467,7 @@ def _drawn(figure: Figure, form: str) -> bytes:
         "png": {"Software": None},
     }[form]
     out = io.BytesIO()
-    with styled(), warnings.catch_warnings():
+    with _styled(), warnings.catch_warnings():
         # the reader's own font draws the text; glyphs missing from ours do not matter
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure.savefig(out, format=form, metadata=empty, transparent=form != "png")

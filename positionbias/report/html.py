@@ -1,12 +1,11 @@
-"""Reports: one HTML file that needs no network, from folders of results."""
+"""Reports: one HTML file that needs no network, from a folder of results."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,18 +15,16 @@ from positionbias import __version__
 from positionbias.core.formatting import setting
 from positionbias.core.manifest import Manifest, input_name
 from positionbias.core.publish import atomic_file
-from positionbias.report.definitions import DEFINITIONS
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
-from positionbias.report.first_screen import first_screen
-from positionbias.report.load import Study, load_studies
-from positionbias.report.page import build_sections
-from positionbias.report.table import Cell, Table, as_csv, as_latex, header_groups, row_spans
+from positionbias.report.load import Study
+from positionbias.report.page import build_sections, first_screen
+from positionbias.report.table import Table, as_csv, as_latex, header_groups, row_spans
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = ["PAGE_COLOURS", "page_title", "render", "report_tables", "write_page", "write_report"]
+__all__ = ["PAGE_COLOURS", "render", "report_tables", "write_page"]
 
 PAGE_COLOURS: Mapping[str, Colour] = {
     "ground": Colour("#ffffff", "#15181c"),
@@ -46,53 +43,34 @@ SCRIPTS = ("sort", "page")  # templates, on every page
 _COMMAND = re.compile(r"\bposbias( [a-z]+)+(?=[),.;])|(?<![\w-])--[a-z][a-z-]+")
 
 
-def write_report(
-    folders: Sequence[Path | str],
-    out: Path | str,
-    *,
-    title: str | None = None,
-    overwrite: bool = False,
+def write_page(
+    study: Study, out: Path, *, title: str | None = None, overwrite: bool = False
 ) -> Path:
-    """Write one self-contained HTML page about these folders of results. The same folders give the
-    same bytes.
+    """Write one self-contained HTML page about a study. The same results give the same bytes.
 
     Raises:
-        InputError: a folder without results, or no folder.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    return write_page(load_studies(folders), Path(out), title=title, overwrite=overwrite)
-
-
-def write_page(
-    studies: Sequence[Study], out: Path, *, title: str | None = None, overwrite: bool = False
-) -> Path:
-    """Write the page about these studies, as ``write_report`` does."""
     with atomic_file(out, overwrite=overwrite) as partial:
-        partial.write_text(render(studies, title=title), encoding="utf-8", newline="")
+        partial.write_text(render(study, title or study.title), encoding="utf-8", newline="")
     return out
 
 
-def render(studies: Sequence[Study], *, title: str | None = None) -> str:
+def render(study: Study, title: str) -> str:
     """Return the page's text."""
     environment = _environment()
-    sections = build_sections(studies)
-    several = len(studies) > 1
-    summary = environment.get_template("summary.html").render(first=first_screen(studies, sections))
-    body = environment.get_template("sections.html").render(sections=sections, several=several)
+    sections = build_sections(study)
+    summary = environment.get_template("summary.html").render(first=first_screen(study, sections))
+    body = environment.get_template("sections.html").render(sections=sections)
     seen = unescape(re.sub(r"<[^>]*>", " ", summary + body))  # by a reader
-    collections = dict.fromkeys(name for study in studies for name in study.collections)
     return environment.get_template("report.html").render(
-        title=title or page_title(studies),
-        subtitle="; ".join(study.title for study in studies)
-        if several
-        else f"Collections: {', '.join(collections)}" * bool(collections),
-        several=several,
-        studies=studies,
+        title=title,
+        collections=", ".join(study.collections),
         sections=sections,
         summary=summary,
         body=body,
-        definitions={term: text for term, text in DEFINITIONS.items() if _uses(seen, term)},
-        provenance=[(study, list(_facts(study.manifest))) for study in studies],
+        definitions=_definitions(environment, seen),
+        provenance=list(_facts(study.manifest)),
         style=environment.get_template("report.css").render(
             page=PAGE_COLOURS, dark_figures=dark_rules()
         ),
@@ -101,13 +79,15 @@ def render(studies: Sequence[Study], *, title: str | None = None) -> str:
     )
 
 
-def page_title(studies: Sequence[Study]) -> str:
-    """Return the title of a page that is given none."""
-    return studies[0].title if len(studies) == 1 else "Artefacts in retrieval data"
-
-
-def _uses(seen: str, term: str) -> bool:
-    return any(re.search(rf"\b{re.escape(word)}", seen, re.I) for word in term.split(", "))
+def _definitions(environment: Environment, seen: str) -> dict[str, str]:
+    """Return the meaning of each term that a reader sees; commas part the words of one entry."""
+    lines = environment.get_template("definitions.txt").render().splitlines()
+    terms = dict(line.split(" | ") for line in lines)
+    return {
+        term: meaning
+        for term, meaning in terms.items()
+        if any(re.search(rf"\b{re.escape(word)}", seen, re.I) for word in term.split(", "))
+    }
 
 
 def _facts(manifest: Manifest) -> Iterator[tuple[str, str, bool]]:
@@ -139,12 +119,11 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["coded"] = _coded
-    environment.globals.update(
-        header_groups=header_groups,
-        row_spans=row_spans,
-        data_link=_data_link,
-        exact_text=_exact_text,
-    )
+    environment.globals |= {
+        "header_groups": header_groups,
+        "row_spans": row_spans,
+        "data_link": _data_link,
+    }
     return environment
 
 
@@ -167,29 +146,10 @@ def _coded(text: str) -> Markup:
     return Markup(marked)
 
 
-def _exact_text(cell: Cell) -> str:
-    """Return a cell's numbers with six digits, for a reader who wants more than the cell shows; its
-    text where that has all.
-    """
-    if not isinstance(cell.value, float):
-        return cell.text
-    ends = "" if cell.low is None else f" [{cell.low:.6g}, {cell.high:.6g}]"
-    return f"{cell.value:.6g}{ends}"
-
-
-def report_tables(studies: Sequence[Study]) -> dict[str, Table]:
-    """Return every table of the report by file name; with several studies, names end in the study's
-    number.
-    """
-    sheets = [item for section in build_sections(studies, draw=False) for item in section.sheets]
-    if len(studies) == 1:
-        return {sheet.table.name: sheet.table for _, sheet in sheets}
-    return {
-        sheet.anchor.removeprefix("table-"): replace(
-            sheet.table, title=f"{sheet.table.title} ({study})"
-        )
-        for study, sheet in sheets
-    }
+def report_tables(study: Study) -> dict[str, Table]:
+    """Return every table of the page by its name."""
+    sections = build_sections(study, draw=False)
+    return {sheet.table.name: sheet.table for section in sections for sheet in section.sheets}
 
 
 def _data_link(table: Table, form: str) -> str:

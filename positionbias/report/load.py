@@ -1,31 +1,24 @@
-"""Loading of the studies of a report: a folder of rows each, with its manifest."""
+"""Load the study of a page: a folder of rows, with its manifest."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import pandas
-from pandas import DataFrame, Series
+from pandas import DataFrame
 
 from positionbias.core import rows
-from positionbias.core.errors import InputError, bad_input
+from positionbias.core.errors import bad_input
 from positionbias.core.manifest import Manifest, read_manifest
 
-__all__ = ["Study", "load_studies", "rows_together"]
+__all__ = ["Study", "load_study"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Study:
-    """One folder of rows; ``number`` counts from 1 and keeps its parts of a page apart from the
-    others'.
-    """
+    """A title, rows, values by query, and what made them."""
 
-    number: int
     title: str
-    folder: str
     manifest: Manifest
     rows: DataFrame = field(default_factory=lambda: rows.frame([]))
     values: DataFrame = field(default_factory=lambda: rows.NO_VALUES)
@@ -36,33 +29,14 @@ class Study:
         return [name for name in self.rows["collection"].unique() if name]
 
 
-def load_studies(folders: Sequence[Path | str]) -> list[Study]:
-    """Read each folder, or the ``results`` in a study's. Titles are the manifests' names, made
-    distinct where they repeat.
+def load_study(place: Path | str) -> Study:
+    """Read a folder of results, or the ``results`` in a study's; its title is the manifest's name.
 
     Raises:
-        InputError: no folder, or one without results.
+        InputError: no results there.
     """
-    if not folders:
-        raise InputError(
-            "report: wanted at least one folder of results; found none; give the --out of a "
-            "measuring command"
-        )
-    studies = [_load(number, place) for number, place in enumerate(map(Path, folders), 1)]
-    for more in ("folder", "number"):
-        titles = Counter(study.title for study in studies)
-        studies = [
-            replace(study, title=f"{study.title} ({getattr(study, more)})")
-            if titles[study.title] > 1
-            else study
-            for study in studies
-        ]
-    return studies
-
-
-def _load(number: int, place: Path) -> Study:
-    inside = place / "results"
-    folder = next((one for one in (place, inside) if (one / rows.ROWS).is_file()), None)
+    inside = (Path(place), Path(place) / "results")
+    folder = next((one for one in inside if (one / rows.ROWS).is_file()), None)
     if folder is None:
         raise bad_input(
             place,
@@ -70,18 +44,7 @@ def _load(number: int, place: Path) -> Study:
             found=f"no {rows.ROWS}",
             do="give the --out of a measuring command",
         )
-    measured = rows.load(folder)
-    manifest = read_manifest(folder)
-    values = rows.NO_VALUES
-    if (folder / rows.VALUES).is_file():
-        values = rows.load_values(folder, measured)
-    title = manifest.name or place.name
-    return Study(number, title, place.name, manifest, measured, values)
-
-
-def rows_together(studies: Sequence[Study]) -> DataFrame:
-    """Return the rows of all studies, numbered anew."""
-    joined = pandas.concat([study.rows for study in studies], ignore_index=True)
-    keys = joined.columns.difference(list(rows.COLUMNS))
-    numbers = Series(range(len(joined)), dtype="int32")
-    return joined.fillna(dict.fromkeys(keys, "")).assign(row=numbers)
+    measured, manifest = rows.load(folder), read_manifest(folder)
+    by_query = (folder / rows.VALUES).is_file()
+    values = rows.load_values(folder, measured) if by_query else rows.NO_VALUES
+    return Study(manifest.name or Path(place).name, manifest, measured, values)

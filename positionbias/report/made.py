@@ -10,7 +10,7 @@ from positionbias.core.duration import shown_time
 from positionbias.core.formatting import as_form, count, plural
 from positionbias.report.presentation import Presentation, RowSection, Sentences
 from positionbias.report.record import records_of, said
-from positionbias.report.row_table import RowTable, Value
+from positionbias.report.table import RowTable, Value
 
 __all__ = ["SHOWN"]
 
@@ -94,9 +94,8 @@ LACKING = RowTable(
     name="lacking",
     title="What a run lacks",
     stub={"label": "Run", "measure": "What"},
-    where="axis == 'run'",
+    where="axis == 'run' and value > 0",
     cells=[Value("count", "Number", ",")],
-    only=lambda record: bool(record.value("count")),
 )
 PLAN = RowTable(
     name="plan",

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Protocol
 
 from pandas import DataFrame
 
-from positionbias.core.formatting import slug
 from positionbias.core.screen import wrapped
-from positionbias.report.blocks import Block, Drawing
+from positionbias.report.figure import RowFigure
 from positionbias.report.load import Study
-from positionbias.report.record import Finding, Record, records_of, said
-from positionbias.report.row_figure import RowFigure
-from positionbias.report.row_table import RowTable
-from positionbias.report.table import Table, as_text
-from positionbias.report.tiles import Answered, Tile
+from positionbias.report.record import Finding
+from positionbias.report.table import RowTable, Table, as_text
+from positionbias.report.tiles import Tile
 
 __all__ = [
-    "Answer",
     "Presentation",
-    "Question",
     "RowSection",
     "main_figure",
     "presentations",
@@ -35,7 +30,7 @@ __all__ = [
 
 SHOWN = (
     "report.answer_positions",
-    "report.trainings",
+    "experiments.endings",
     "report.evaluation",
     "report.similarity",
     "report.made",
@@ -51,67 +46,11 @@ MOST_LINES = 12  # of a table in a terminal
 Sentences = Callable[[DataFrame], Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """The meaning of one answer of a verdict: in a phrase, as yes or no, whether it is welcome, and
-    what to do next.
-    """
-
-    answered: Answered
-    words: str
-    welcome: bool | None = False
-    advice: Sequence[str] = ()
-
-
 class Tiled(Protocol):
     """Makes tiles of rows."""
 
     def tiles(self, rows: DataFrame) -> list[Tile]:
         """Return the answers, a tile each."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A question that rows with an answer decide, one for each combination of ``by``: a tile.
-
-    All texts are templates (``report.record``). Of ``effect`` and of an answer's advice the first
-    stands whose statistics are there, of ``basis`` every one.
-    """
-
-    by: Sequence[str]
-    where: str
-    statistics: Sequence[str]
-    question: str
-    subject: str
-    answers: Mapping[str, Answer]
-    effect: Sequence[str]
-    basis: Sequence[str] = ()
-
-    def tiles(self, rows: DataFrame) -> list[Tile]:
-        """Return a tile for each record with an answer."""
-        tiles = []
-        for record in records_of(rows, self.by, self.where):
-            row = next((record.rows[name] for name in self.statistics if name in record.rows), None)
-            if row is None or not row.answer:
-                continue
-            answer = self.answers[row.answer]
-            tiles.append(
-                Tile(
-                    question=said(self.question, record),
-                    subject=said(self.subject, record),
-                    answer=answer.answered,
-                    words=answer.words,
-                    welcome=answer.welcome,
-                    effect=_first(self.effect, record),
-                    basis=[text for one in self.basis if (text := said(one, record))],
-                    advice=_first(answer.advice, record),
-                )
-            )
-        return tiles
-
-
-def _first(templates: Sequence[str], record: Record) -> str:
-    return next((text for one in templates if (text := said(one, record))), "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,26 +68,6 @@ class RowSection:
     folded: Sequence[RowTable] = ()
     by_query: Sequence[Callable[[DataFrame, DataFrame], Table]] = ()
     together: bool = False
-
-    def block(self, study: Study, rows: DataFrame) -> Block:
-        """Return the section's figures and tables."""
-        block = Block(study.title, study.number)
-        parts = [("", rows)] if self.together else list(rows.groupby("collection", sort=False))
-        for collection, own in parts:
-            tail = f"-{slug(str(collection))}" if len(parts) > 1 else ""
-            for figure in self.figures:
-                if figure.there(own):
-                    name, draw = f"{figure.name}{tail}", partial(figure.draw, own)
-                    block.drawings.append(Drawing(name, draw, figure.caption(own), figure.same))
-            for away, tables in ((False, self.tables), (True, self.folded)):
-                for one in tables:
-                    table = one.table(own)
-                    if tail:
-                        title = f"{table.title}: {collection}"
-                        table = replace(table, name=f"{table.name}{tail}", title=title)
-                    block.add(table, folded=away)
-        block.add(*(made(rows, study.values) for made in self.by_query), folded=True)
-        return block
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -179,10 +98,6 @@ class Presentation:
         """Return the rows of this study, as its tables and figures take them."""
         return self.prepare(rows[rows["study"] == self.study])
 
-    def rows_of(self, study: Study) -> DataFrame:
-        """Return ``own`` of a study's rows, prepared once for all parts of a page."""
-        return _prepared_once(self, study)
-
     def tiles(self, rows: DataFrame) -> list[Tile]:
         """Return the answers, a tile each."""
         return [tile for question in self.questions for tile in question.tiles(rows)]
@@ -190,18 +105,12 @@ class Presentation:
     def as_text(self, rows: DataFrame) -> str:
         """Return the answer, what was measured, the findings, and the tables."""
         findings = "\n".join(finding.text for finding in self.findings(rows))
-        tables = [one.table(rows) for one in self.text]
+        sentences = ["\n".join(self.run(rows)), findings]
+        blocks = ["\n".join(self.headline(rows)), *sentences]
+        first, *others = map(wrapped, blocks)
+        tables = [table for one in self.text if (table := one.table(rows)).rows]
         tables = tables if self.whole else [_shortened(table) for table in tables]
-        texts = ["\n".join(self.run(rows)), findings]
-        told = [wrapped("\n".join(self.headline(rows))), self.chart(rows), *map(wrapped, texts)]
-        return "\n\n".join(
-            [*filter(None, told), *(as_text(table) for table in tables if table.rows)]
-        )
-
-
-@lru_cache(maxsize=8)  # the studies beside each other on a page
-def _prepared_once(shown: Presentation, study: Study) -> DataFrame:
-    return shown.own(study.rows)
+        return "\n\n".join(filter(None, [first, self.chart(rows), *others, *map(as_text, tables)]))
 
 
 def _shortened(table: Table) -> Table:
@@ -232,11 +141,10 @@ def shown_by(rows: DataFrame) -> Iterator[tuple[Presentation, DataFrame]]:
         yield shown, shown.own(rows)
 
 
-def shown_in(study: Study) -> Iterator[tuple[Presentation, DataFrame]]:
-    """Yield the same of a folder's rows, which all parts of a page share."""
-    for name in study.rows["study"].unique():
-        shown = presentations()[name]
-        yield shown, shown.rows_of(study)
+@lru_cache(maxsize=8)  # the studies beside each other on a page
+def shown_in(study: Study) -> Sequence[tuple[Presentation, DataFrame]]:
+    """Return the same of a folder's rows, prepared once for all parts of a page."""
+    return list(shown_by(study.rows))
 
 
 def verdict_of(study: Study) -> list[str]:

@@ -8,10 +8,10 @@ from pandas import DataFrame
 
 from positionbias.core.formatting import decimal
 from positionbias.probe.measured import MATS, SIMILARITY
+from positionbias.report.figure import Lines
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Record, records_of, said
-from positionbias.report.row_figure import Lines
-from positionbias.report.row_table import RowTable, Value, where_printed
+from positionbias.report.table import RowTable, Value, where_printed
 
 __all__ = ["CURVES", "FIGURE", "OF_MODELS", "SECTION", "SHOWN", "TABLE"]
 

@@ -1,39 +1,66 @@
-"""Tables as one small record with its forms: text for a terminal, LaTeX (booktabs), CSV, frames."""
+"""Tables declared over rows, and their forms: text for a terminal, LaTeX, CSV, frames."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby, zip_longest
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pandas import DataFrame, MultiIndex
 
 from positionbias.core.csv_cells import write_rows
-from positionbias.core.formatting import plural
+from positionbias.core.formatting import (
+    MISSING,
+    NBSP,
+    as_form,
+    decimal,
+    interval,
+    plural,
+    with_interval,
+)
+from positionbias.core.interval import Interval
 from positionbias.core.manifest import MANIFEST, Manifest, provenance, write_manifest
 from positionbias.core.publish import atomic_folder
-from positionbias.core.screen import line_width, shown_width, words_of, wrap
+from positionbias.core.screen import line_width, wrap
 from positionbias.core.terminal import neutral
+from positionbias.evaluation.answers import is_significant
+from positionbias.report.record import Record, bounds_of, formatted, records_of, said
 
 __all__ = [
+    "DOUBTFUL",
+    "MARK",
+    "OVER_NOTE",
+    "P_NOTE",
     "Cell",
     "Column",
+    "RowTable",
     "Table",
+    "Value",
     "as_csv",
     "as_frame",
     "as_latex",
     "as_text",
     "header_groups",
+    "number_cell",
     "row_spans",
     "save_tables",
+    "where_printed",
 ]
 
+DOUBTFUL, MARK = "†", "‡"  # of a significant difference: before and after the correction
+P_NOTE = (
+    "p: two-sided, by sign flips of clusters of queries; queries with the same single relevant "
+    "passage are one cluster. Wilcoxon's and Student's p take queries one by one."
+)
+OVER_NOTE = (  # what intervals of trained systems are over, for studies of one or several seeds
+    "Intervals and p of three training seeds or more are over trainings and queries; of one seed "
+    "over queries alone, and speak of this checkpoint; of two there are none."
+)
 LARGER_SIDE = "± is the larger side of an interval; --wide shows both ends."
-GAP = "  "
-NARROW = 8  # columns of a text that is wrapped, at least
 ANY_WIDTH = 1_000_000
 
 
@@ -48,6 +75,28 @@ class Cell(NamedTuple):
     high: float | None = None
     letters: str = ""
     near: str = ""
+
+
+def number_cell(
+    value: float | None, form: str = ".3f", bounds: Interval | None = None, letters: str = ""
+) -> Cell:
+    """Return the cell of a value with its significance letters and interval.
+
+    >>> number_cell(0.4213, ".3f", Interval(0.4152, 0.4288)).near  # the larger side, rounded up
+    '0.421\\xa0±\\xa00.008'
+    """
+    brief = as_form(value, form) + letters
+    if bounds is None or value is None:
+        return Cell(brief, value, letters=letters)
+    percent, places = form.endswith("%"), int(form.strip("+.f%"))
+    scale, unit = (100, f"{NBSP}%") if percent else (1, "")
+    shown = round(scale * value, places)
+    side = max(shown - scale * bounds.low, scale * bounds.high - shown)
+    digit = 10**-places
+    half = math.ceil(side / digit - 1e-6) * digit if math.isfinite(side) else side
+    ends = interval(bounds, as_percent=percent, places=places, sign=form.startswith("+"))
+    near = f"{brief.removesuffix(unit)}{NBSP}±{NBSP}{decimal(half, places)}{unit}"
+    return Cell(with_interval(brief, ends), value, bounds.low, bounds.high, letters, near)
 
 
 class Column(NamedTuple):
@@ -71,9 +120,6 @@ class Column(NamedTuple):
 class Table:
     """Title, columns, rows, notes. The first ``stub`` columns name the row; ``name`` is the file's
     name.
-
-    Raises:
-        ValueError: a row that has not one cell a column.
     """
 
     name: str
@@ -83,19 +129,141 @@ class Table:
     notes: Sequence[str] = field(default_factory=tuple)
     stub: int = 1
 
-    def __post_init__(self) -> None:
-        for number, row in enumerate(self.rows, 1):
-            if len(row) != len(self.columns):
-                raise ValueError(
-                    f"table {self.name!r}, row {number}: {len(row)} cells for {len(self.columns)} "
-                    "columns"
-                )
-
     def only(self, columns: Sequence[int]) -> Table:
         """Return some columns."""
         rows = [[row[at] for at in columns] for row in self.rows]
         stub = sum(at < self.stub for at in columns)
         return replace(self, columns=[self.columns[at] for at in columns], rows=rows, stub=stub)
+
+
+# --- declared over rows ---------------------------------------------------------------------------
+
+Note = str | Callable[[DataFrame], str]
+
+
+def where_printed(text: str) -> Note:
+    """Return a note that stands where there are a paper's figures."""
+    return lambda rows: text if rows["whose"].any() else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A cell: a ``statistic`` under a ``heading`` (and a ``group`` of headings).
+
+    ``form`` is ".3f", "+.1%", "," or "p"; a row with a ``form`` of its own has that. ``show`` is
+    the column of the row that is shown; a value has its interval beside it, unless ``brief``. A
+    value of the unit "share" is in per cent. ``mark`` is a statistic that marks the value where its
+    p is below 0.05; a paper's figure has its answer as its mark. ``wide``: a terminal shows it only
+    where there is room.
+    """
+
+    statistic: str
+    heading: str = ""
+    form: str = ".3f"
+    group: str = ""
+    show: str = "value"
+    wide: bool = False
+    mark: str = ""
+    brief: bool = False
+
+    def cell(self, record: Record) -> Cell:
+        """Return the cell of a record."""
+        row = record.rows.get(self.statistic)
+        shown = None if row is None else getattr(row, self.show)
+        if isinstance(shown, str):
+            return Cell(shown)
+        if row is None or shown is None or shown != shown:
+            return Cell(MISSING)
+        own = self.show == "value"
+        form: str = getattr(row, "form", "") if own else ""
+        form = form or self.form
+        if form in (",", "p"):
+            return Cell(formatted(shown, form), int(shown) if form == "," else shown)
+        letters = ""
+        if form.endswith("%") or row.unit == "share":
+            form = "+.1%" if form.startswith("+") else ".1%"
+        else:
+            letters = row.answer if row.whose else _mark(record.rows.get(self.mark))
+        bounds = bounds_of(row) if own else None
+        cell = number_cell(float(shown), form, bounds, letters)
+        return cell._replace(text=as_form(shown, form) + letters, near="") if self.brief else cell
+
+
+def _mark(tested: Any) -> str:
+    if tested is None or not is_significant(tested.p):
+        return ""
+    return MARK if is_significant(tested.p_adjusted) else DOUBTFUL
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowTable:
+    """A table over the rows that ``where`` chooses: a line for each combination of the keys in
+    ``stub`` (key -> heading), whose cells are statistics.
+
+    ``across``: keys whose combinations repeat the cells, side by side. Rows of a paper's figures
+    (``whose``) stand below ours. ``notes`` are templates, or functions of the rows; a note without
+    its statistics is left out, and so is a column without a figure or name. ``needs`` is the
+    statistic that every line has, ``order`` one that sorts them, falling; ``blank`` is the text of
+    an empty key.
+    """
+
+    name: str
+    title: str
+    stub: Mapping[str, str]
+    cells: Sequence[Value]
+    where: str = ""
+    across: Sequence[str] = ()
+    notes: Sequence[Note] = ()
+    needs: str = ""
+    order: str = ""
+    blank: str = ""
+
+    def table(self, rows: DataFrame) -> Table:
+        """Return the table of these rows."""
+        chosen = rows.query(self.where) if self.where else rows
+        by = [*self.stub, *(["whose"] if chosen["whose"].any() else [])]
+        last = max(1, len(self.stub) - 1)  # theirs stand below ours of the same keys before it
+        lines = records_of(chosen, [*by[:last], *reversed(by[last:])])
+        lines = [line for line in lines if not self.needs or self.needs in line.rows]
+        if self.order:
+            lines.sort(key=lambda line: -(line.value(self.order) or 0.0))
+        if not lines:
+            return Table(self.name, self.title, (), ())
+        groups = [tuple(one.keys.values()) for one in records_of(chosen, self.across)]
+        columns = [
+            Column(heading, numeric=chosen[key].astype(str).str.isdecimal().all())
+            for key, heading in self.stub.items()
+        ]
+        columns += [Column("Figures", numeric=False)] * ("whose" in by)
+        columns += [self._column(value, group) for group in groups for value in self.cells]
+        records = {tuple(one.keys.values()): one for one in records_of(chosen, [*by, *self.across])}
+        nothing, body = Record({}, {}), []
+        for line in lines:
+            key = tuple(line.keys[name] for name in by)
+            named = [self._named(name, cell) for name, cell in zip(by, key, strict=True)]
+            beside = [records.get((*key, *group), nothing) for group in groups]
+            body.append([*named, *(value.cell(one) for one in beside for value in self.cells)])
+        notes = [note(chosen) if callable(note) else said(note, lines[0]) for note in self.notes]
+        shown = Table(self.name, self.title, columns, body, [*filter(None, notes)], stub=len(by))
+        nothing_in = ("", MISSING)
+        return shown.only(
+            [
+                at
+                for at in range(len(columns))
+                if any(row[at].text not in nothing_in for row in body)
+            ]
+        )
+
+    def _named(self, key: str, cell: Any) -> Cell:
+        if key == "whose":
+            cell = cell or "ours"
+        elif key in ("seed", "rotation") and cell == -1:
+            cell = ""
+        return Cell(str(cell) or self.blank)
+
+    def _column(self, value: Value, group: Sequence[Any]) -> Column:
+        names = [*map(str, group), *filter(None, (value.group, value.heading))]
+        return Column(names[-1], " ".join(names[:-1]), value.show != "answer", value.wide)
 
 
 def header_groups(table: Table) -> list[tuple[str, int]]:
@@ -141,161 +309,132 @@ def as_text(table: Table) -> str:
     Until it fits: intervals become ±, columns marked ``wide`` are left out from the right, headings
     and names wrap, columns go below one another.
     """
-    width = line_width() or ANY_WIDTH
-    table, notes = _narrowed(table, width)
-    parts = [f"{line}\n" for line in wrap(_one_line(table.title), width) if line]
-    parts.append("\n\n".join("\n".join(_lines(part, width)) for part in _parts(table, width)))
-    told = [line for note in (*table.notes, *notes) for line in wrap(_one_line(note), width)]
-    return "\n".join([*parts, *(["", *told] if told else [])])
+    width, notes = line_width() or ANY_WIDTH, list(table.notes)
+    if _width(table) > width and any(cell.near for row in table.rows for cell in row):
+        rows = [[cell._replace(text=cell.near or cell.text) for cell in row] for row in table.rows]
+        table, notes = replace(table, rows=rows), [*notes, LARGER_SIDE]
+    every = list(range(len(table.columns)))
+    kept = list(every)
+    for at in reversed(every):
+        if table.columns[at].wide and _width(table.only(kept)) > width:
+            kept.remove(at)
+    if left_out := len(every) - len(kept):
+        shows = "it" if left_out == 1 else "them"
+        notes.append(f"{plural(left_out, 'column')} left out; --wide shows {shows}.")
+    parts = "\n\n".join("\n".join(_lines(part, width)) for part in _parts(table.only(kept), width))
+    title, below = (
+        wrap(_one_line(table.title), width),
+        [wrap(_one_line(note), width) for note in notes],
+    )
+    blocks = ["\n".join(title), parts, "\n".join(line for note in below for line in note)]
+    return "\n\n".join(filter(None, blocks))
 
 
 def _one_line(text: str) -> str:
     return neutral(" ".join(text.split("\n")).replace("\t", " ").replace("\r", " "))
 
 
-def _narrowed(table: Table, width: int) -> tuple[Table, list[str]]:
-    """Return the table with ± for intervals and without wide columns, as far as its width wants it,
-    and notes that say so.
-    """
-    notes = []
-    if sum(_widths(table)) > width and any(cell.near for row in table.rows for cell in row):
-        rows = [[cell._replace(text=cell.near or cell.text) for cell in row] for row in table.rows]
-        table, notes = replace(table, rows=rows), [LARGER_SIDE]
-    gone = 0
-    for at in range(len(table.columns) - 1, -1, -1):
-        if table.columns[at].wide and sum(_widths(table)) > width:
-            table = table.only([other for other in range(len(table.columns)) if other != at])
-            gone += 1
-    if gone:
-        shows = "it" if gone == 1 else "them"
-        notes.append(f"{plural(gone, 'column')} left out; --wide shows {shows}.")
-    return table, notes
-
-
-def _widths(table: Table, *, least: bool = False) -> list[int]:
-    """Return each column's width with the gap behind it: of whole lines, or the ``least`` at which
-    no number and no word of a heading is split.
-    """
-    found = []
-    texts = _texts(table)
-    for at, column in enumerate(table.columns):
-        body = max((shown_width(_one_line(row[at])) for row in texts), default=0)
-        heading = _one_line(column.full_name)
-        if least:
-            body = body if column.numeric else min(body, NARROW)
-            body = max(body, *map(shown_width, words_of(heading)))
-        else:
-            body = max(body, shown_width(heading))
-        found.append(body + len(GAP))
-    found[-1] -= len(GAP)
-    return found
-
-
-def _parts(table: Table, width: int) -> list[Table]:
-    """Return tables of the row names and as many of the other columns as fit."""
+def _parts(table: Table, width: int) -> Iterator[Table]:
+    """Yield tables of the row names and as many of the other columns as fit."""
     names = list(range(table.stub))
-    least = _widths(table, least=True)
-    parts: list[list[int]] = [[]]
+    part = list(names)
     for at in range(table.stub, len(table.columns)):
-        if parts[-1] and sum(least[one] for one in (*names, *parts[-1], at)) > width:
-            parts.append([])
-        parts[-1].append(at)
-    return [table.only([*names, *part]) for part in parts]
+        if len(part) > len(names) and _width(table.only([*part, at]), width) > width:
+            yield table.only(part)
+            part = list(names)
+        part.append(at)
+    yield table.only(part)
+
+
+def _width(table: Table, room: int = 0) -> int:
+    """Return the columns that whole lines take; with a ``room``, the fewest to which words wrap."""
+    from rich.measure import Measurement
+
+    console = _console(ANY_WIDTH)
+    size = Measurement.get(console, console.options, _drawn(table, room))
+    return size.minimum if room else size.maximum
 
 
 def _lines(table: Table, width: int) -> Iterator[str]:
-    widths, least = _widths(table), _widths(table, least=True)
-    while sum(widths) > width and widths != least:
-        widest = max(
-            (at for at in range(len(widths)) if widths[at] > least[at]), key=widths.__getitem__
-        )
-        widths[widest] -= 1
-    widths = [width - len(GAP) for width in widths[:-1]] + widths[-1:]
-    right = [column.numeric for column in table.columns]
-    if any(column.name for column in table.columns):
-        heads = [
-            wrap(_one_line(column.full_name), width)
-            for column, width in zip(table.columns, widths, strict=True)
-        ]
-        deepest = max(map(len, heads))
-        heads = [[""] * (deepest - len(head)) + head for head in heads]
-        yield from _side_by_side(heads, widths, right)
-        yield GAP.join("─" * width for width in widths)
-    for row in _texts(table):
-        parts = [wrap(_one_line(text), width) for text, width in zip(row, widths, strict=True)]
-        yield from _side_by_side(parts, widths, right)
+    console = _console(width)
+    with console.capture() as printed:
+        console.print(_drawn(table, width if _width(table) > width else 0))
+    return (line.rstrip() for line in printed.get().rstrip("\n").split("\n"))
 
 
-def _side_by_side(
-    parts: Sequence[Sequence[str]], widths: Sequence[int], right: Sequence[bool]
-) -> Iterator[str]:
-    for line in zip_longest(*parts, fillvalue=""):
-        cells = []
-        for text, width, flush_right in zip(line, widths, right, strict=True):
-            gap = " " * (width - shown_width(text))
-            cells.append(gap + text if flush_right else text + gap)
-        yield GAP.join(cells).rstrip()
+def _console(width: int) -> Any:
+    from rich.console import Console
+
+    return Console(width=width, color_system=None, legacy_windows=False, force_terminal=False)
 
 
-# --- CSV and frames -------------------------------------------------------------------------------
+def _drawn(table: Table, room: int) -> Any:
+    """Return the table as rich draws it; in little ``room``, headings are wrapped to the width of
+    their numbers, and long names to half of it.
+    """
+    from rich.rule import Rule
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    headed = any(column.name for column in table.columns)
+    drawn = Drawn(box=None, pad_edge=False, header_style="", show_header=headed)
+    lines = [[_one_line(text) for text in row] for row in _texts(table)]
+    for at, column in enumerate(table.columns):
+        head, width = _one_line(column.full_name), None
+        if room and column.numeric:
+            words = head.split(" ")
+            width = max(Text(text).cell_len for text in (*words, *(row[at] for row in lines)))
+            head = "\n".join(wrap(head, width))
+        elif room:
+            for row in lines:
+                row[at] = "\n".join(wrap(row[at], room // 2))
+        justify: Any = "right" if column.numeric else "left"
+        drawn.add_column(Text(head), justify=justify, width=width, overflow="fold")
+    if headed:
+        drawn.add_row(*[Rule(style="")] * len(table.columns))
+    for row in lines:
+        drawn.add_row(*map(Text, row))
+    return drawn
+
+
+# --- CSV, frames and LaTeX ------------------------------------------------------------------------
 
 
 def as_frame(table: Table) -> DataFrame:
     """Return unrounded values, columns of intervals (``NAME low``, ``NAME high``) and letters."""
-    names: list[str] = []
-    columns: list[list[Any]] = []
+    columns: dict[tuple[int, str], list[Any]] = {}
     for at, column in enumerate(table.columns):
         cells = [row[at] for row in table.rows]
-        own = {"": [cell.text if _is_text(cell, column) else cell.value for cell in cells]}
-        if any(cell.low is not None for cell in cells):
-            own |= {" low": [cell.low for cell in cells], " high": [cell.high for cell in cells]}
-        if any(cell.letters for cell in cells):
-            own[" letters"] = [cell.letters for cell in cells]
-        names += [f"{column.full_name}{tail}" for tail in own]
-        columns += own.values()
-    return DataFrame(list(zip(*columns, strict=True)), columns=names, dtype=object)
-
-
-def _is_text(cell: Cell, column: Column) -> bool:
-    return cell.value is None and not column.numeric
+        columns[at, column.full_name] = [
+            cell.text if cell.value is None and not column.numeric else cell.value for cell in cells
+        ]
+        for part in ("low", "high", "letters"):
+            if any(getattr(cell, part) not in (None, "") for cell in cells):
+                columns[at, f"{column.full_name} {part}"] = [getattr(cell, part) for cell in cells]
+    names = [name for _, name in columns]
+    return DataFrame(list(zip(*columns.values(), strict=True)), columns=names, dtype=object)
 
 
 def as_csv(table: Table) -> str:
     """Return CSV: one line of headings, then the rows of ``as_frame``."""
     frame, out = as_frame(table), io.StringIO()
-    rows = frame.astype(object).where(frame.notna(), "")
+    rows = frame.where(frame.notna(), "")
     write_rows(out, [list(frame), *rows.itertuples(index=False, name=None)])
     return out.getvalue()
 
 
-# --- LaTeX ----------------------------------------------------------------------------------------
-
+_NAMED = {"\\": "backslash", "^": "asciicircum", "~": "asciitilde", "<": "less", ">": "greater"}
+_MATH = {"−": "-", "±": r"\pm", "×": r"\times", "→": r"\rightarrow", "≤": r"\leq", "≥": r"\geq"}
 _LATEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "[": "{[}",  # behind a line break it would begin an argument
-    "*": "{*}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
+    **{char: f"\\{char}" for char in "{}$&#%_"},
+    **{char: f"{{{char}}}" for char in "[*"},  # behind a line break they would begin an argument
+    **{char: f"\\text{name}{{}}" for char, name in _NAMED.items()},
+    **{char: f"${name}$" for char, name in _MATH.items()},
     "\n": " ",
-    "\u00a0": "~",
-    "−": "$-$",
-    "±": r"$\pm$",
-    "×": r"$\times$",
-    "→": r"$\rightarrow$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
+    NBSP: "~",
+    "–": "--",
     "Δ": r"$\Delta$",
     "Σ": r"$\Sigma$",
-    "–": "--",
 }
 
 
@@ -323,9 +462,11 @@ def as_latex(table: Table) -> str:
     body, end = text.split("\\end{table}")
     begin = "\\begin{tabular}"
     body = body.replace(begin, f"\\begin{{adjustbox}}{{max width=\\linewidth}}\n{begin}", 1)
-    body += "\\end{adjustbox}\n"
     notes = [f"\\par\\smallskip\\footnotesize {latex_escape(note)}\n" for note in table.notes]
-    return f"% needs \\usepackage{{booktabs,adjustbox}}\n{body}{''.join(notes)}\\end{{table}}{end}"
+    return (
+        f"% needs \\usepackage{{booktabs,adjustbox}}\n{body}\\end{{adjustbox}}\n"
+        f"{''.join(notes)}\\end{{table}}{end}"
+    )
 
 
 def save_tables(
@@ -341,11 +482,6 @@ def save_tables(
         for name, table in tables.items():
             (partial / f"{name}.csv").write_text(as_csv(table), encoding="utf-8", newline="")
             (partial / f"{name}.tex").write_text(as_latex(table), encoding="utf-8", newline="")
-        manifest = Manifest(
-            kind="tables",
-            name=Path(folder).name,
-            command="report",
-            content={"tables": list(tables)},
-            provenance=provenance(),
-        )
+        content, place = {"tables": list(tables)}, Path(folder).name
+        manifest = Manifest("tables", place, "report", content=content, provenance=provenance())
         write_manifest(partial / MANIFEST, manifest)

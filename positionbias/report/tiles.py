@@ -1,14 +1,18 @@
 """Tiles: the answer to one question about one subject, with its effect, as a page's first screen
-and a summary show it.
+shows it; and questions declared over rows, which make them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Answered", "Tile", "Tone", "advice_of", "by_importance"]
+from pandas import DataFrame
+
+from positionbias.report.record import Record, records_of, said
+
+__all__ = ["Answer", "Answered", "Question", "Tile", "Tone", "advice_of", "by_importance"]
 
 NOTHING_DECIDED = "Nothing to decide: these results measure, and no verdict rests on them."
 NO_ACTION = "No action needed."
@@ -38,8 +42,7 @@ class Tile:
 
     ``words`` are the answer in a phrase, ``effect`` its size with interval and unit, ``basis``
     margin, power and queries. ``welcome`` says whether a yes or no is good news; None: neither.
-    ``advice`` is the next step in one sentence; "" where none is needed. ``measure`` names what a
-    paired test of two subjects would compare; "" where subjects are not compared.
+    ``advice`` is the next step in one sentence; "" where none is needed.
     """
 
     question: str
@@ -50,7 +53,6 @@ class Tile:
     effect: str = ""
     basis: Sequence[str] = ()
     advice: str = ""
-    measure: str = ""
 
     @property
     def tone(self) -> Tone:
@@ -80,3 +82,59 @@ def advice_of(tiles: Sequence[Tile]) -> str:
     if Tone.UNKNOWN in tones:
         return "These data do not decide: the details below say what is missing."
     return NO_ACTION if Tone.GOOD in tones else NOTHING_DECIDED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The meaning of one answer of a verdict: in a phrase, as yes or no, whether it is welcome, and
+    what to do next.
+    """
+
+    answered: Answered
+    words: str
+    welcome: bool | None = False
+    advice: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question that rows with an answer decide, one for each combination of ``by``: a tile.
+
+    All texts are templates (``report.record``). Of ``effect`` and of an answer's advice the first
+    stands whose statistics are there, of ``basis`` every one.
+    """
+
+    by: Sequence[str]
+    where: str
+    statistics: Sequence[str]
+    question: str
+    subject: str
+    answers: Mapping[str, Answer]
+    effect: Sequence[str]
+    basis: Sequence[str] = ()
+
+    def tiles(self, rows: DataFrame) -> list[Tile]:
+        """Return a tile for each record with an answer."""
+        tiles = []
+        for record in records_of(rows, self.by, self.where):
+            row = next((record.rows[name] for name in self.statistics if name in record.rows), None)
+            if row is None or not row.answer:
+                continue
+            answer = self.answers[row.answer]
+            tiles.append(
+                Tile(
+                    question=said(self.question, record),
+                    subject=said(self.subject, record),
+                    answer=answer.answered,
+                    words=answer.words,
+                    welcome=answer.welcome,
+                    effect=next(_said(self.effect, record), ""),
+                    basis=[*_said(self.basis, record)],
+                    advice=next(_said(answer.advice, record), ""),
+                )
+            )
+        return tiles
+
+
+def _said(templates: Sequence[str], record: Record) -> Iterator[str]:
+    return filter(None, (said(template, record) for template in templates))

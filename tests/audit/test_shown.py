@@ -24,9 +24,9 @@ from positionbias.audit.systems import FIRST_STAGE, RERANKER, Measurement, count
 from positionbias.core.screen import lines_of, shown_width
 from positionbias.ops.audit import audit_systems
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.report.figure import NARROW, WIDE, svg_text
-from positionbias.report.html import write_report
-from positionbias.report.row_figure import RowFigure
+from positionbias.report.figure import WIDE, RowFigure, svg_text
+from positionbias.report.html import write_page
+from positionbias.report.load import load_study
 from positionbias.report.table import Table, as_csv
 from tests.audit.scorers import front_lover
 from tests.documentation.blocks import PAGES, codes
@@ -159,7 +159,7 @@ def test_undefined_numbers_are_dashes() -> None:
     assert not FIGURES["effects"].there(rows)  # without a margin
 
 
-@pytest.mark.parametrize("width", [NARROW, WIDE])
+@pytest.mark.parametrize("width", [3.5, WIDE])
 @pytest.mark.parametrize("rows", [ONE, FOUR], ids=["one", "four"])
 def test_no_word_leaves_a_figure_at_any_width(rows: DataFrame, width: float) -> None:
     for figure in (figure for figure in FIGURES.values() if figure.there(rows)):
@@ -222,9 +222,9 @@ def test_descriptions_have_their_numbers_in_tables() -> None:
 
 def test_the_page_of_one_model(tmp_path: Path) -> None:
     page = check(
-        write_report([invented_audit.save_audit(tmp_path / "a")], tmp_path / "r.html").read_text(
-            "utf-8"
-        )
+        write_page(
+            load_study(invented_audit.save_audit(tmp_path / "a")), tmp_path / "r.html"
+        ).read_text("utf-8")
     )
     assert [heading.text for heading in page.root.every("h2")] == [
         "In short",

@@ -1,14 +1,10 @@
-"""``posbias check``: its exit codes, what it prints, and the files that it writes for a CI
-system.
-"""
+"""``posbias check``: its exit codes and what it prints."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from xml.etree import ElementTree
 from zlib import crc32
 
 import pytest
@@ -96,36 +92,6 @@ def test_json_has_the_checks_beside_the_rows(check: Command) -> None:
     assert set(found) == {"outcome", "checks", "rows"}
     measured = {(row["measure"], row["statistic"]) for row in found["rows"]}
     assert ("end − front", "nDCG@10") in measured
-
-
-def test_both_files_are_written_also_when_the_check_fails(check: Command, tmp_path: Path) -> None:
-    xml, markdown = tmp_path / "check.xml", tmp_path / "check.md"
-    xml.write_text("of the run before")
-    code, _, _ = check(
-        "--model", FRONT, "--max-movement", 0.05, "--junit", xml, "--summary", markdown
-    )
-    assert code == 1
-    root = ElementTree.parse(xml).getroot()
-    assert root.get("failures") == "1"
-    assert [suite.get("name") for suite in root] == [FRONT]
-    assert markdown.read_text(encoding="utf-8").startswith("### posbias check: fail (1 system)")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["check.md", "check.xml"]
-
-
-def test_a_place_that_cannot_be_written_is_refused_before_the_work(
-    check: Command, tmp_path: Path
-) -> None:
-    for arguments, message in (
-        (("--junit", tmp_path / "none" / "check.xml"), "--junit"),
-        (("--summary", tmp_path / "none" / "check.md"), "wanted a folder that exists"),
-        (("--summary", tmp_path), "wanted a file; found a folder"),
-        (("--summary", os.devnull), "wanted a file; found a folder or device"),
-        (("--junit", tmp_path / "one", "--summary", tmp_path / "one"), "found one name for both"),
-    ):
-        code, printed, said = check("--model", BLIND, "--max-movement", 1, *arguments, given=False)
-        assert (code, printed, said.count("\n")) == (2, "", 1), said
-        assert message in said
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

@@ -174,14 +174,6 @@ def test_a_study_is_no_file(home: Path, dry: tuple[str, ...]) -> None:
     assert "--out: wanted a folder for the study; found a.run, a file; give another" in str(error)
 
 
-def test_a_report_for_machines_is_no_run_that_is_checked(home: Path) -> None:
-    before = files(home)
-    assert "--junit: wanted a place apart" in str(
-        call(*"check small a.run --split test --junit a.run --max-response 1".split())
-    )
-    assert files(home) == before
-
-
 def test_a_name_that_is_no_path_is_not_compared(home: Path) -> None:
     arguments = "ensemble a.run b.run --name c.run --out c.run --overwrite".split()
     for _ in range(2):

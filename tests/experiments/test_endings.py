@@ -13,11 +13,12 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected, save
 from positionbias.evaluation.records import Facts
 from positionbias.experiments.artefacts import as_ended, ending_at
+from positionbias.experiments.endings import ending_sentences, ending_warnings
 from positionbias.experiments.shown import named
 from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.contamination.shown import SHOWN as CONTAMINATION
-from positionbias.report.html import write_report
-from positionbias.report.trainings import ending_sentences, ending_warnings
+from positionbias.report.html import write_page
+from positionbias.report.load import load_study
 
 from ..papers.contamination.contaminating import contaminated_study
 
@@ -77,7 +78,7 @@ def test_what_an_unfinished_teacher_taught_is_compared_with_its_kind_alone(tmp_p
     assert any(text.startswith(started) for text in findings)
     manifest = Manifest("results", "study", "study contamination")
     save(tmp_path / "results", made.rows, manifest, made.values)
-    page = write_report([tmp_path / "results"], tmp_path / "page.html").read_text()
+    page = write_page(load_study(tmp_path / "results"), tmp_path / "page.html").read_text()
     assert "BERT_CAT, not finished" in page
     assert "TK, not finished" in page
 

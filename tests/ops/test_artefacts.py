@@ -24,7 +24,7 @@ def test_a_report_is_a_page_and_its_tables(
     small_collection: positionbias.Collection, tmp_path: Path
 ) -> None:
     positionbias.histogram([small_collection], splits=["train"], out=tmp_path / "kept")
-    page = positionbias.make_report([tmp_path / "kept"], out=tmp_path / "page.html")
+    page = positionbias.make_report(tmp_path / "kept", out=tmp_path / "page.html")
     assert page.path.is_file()
     assert "positions" in page.tables
     assert str(page).startswith("Where answers start")

@@ -37,16 +37,6 @@ def test_it_writes_the_page_and_the_tables_and_prints_short_tables(
     }
 
 
-def test_tables_of_several_studies_are_distinguished(tmp_path: Path) -> None:
-    places = [invented.save_measured(tmp_path / name, "histogram") for name in ("a", "b")]
-    assert (
-        posbias("report", *places, "--out", tmp_path / "r.html", "--tables", tmp_path / "tables")
-        == 0
-    )
-    assert (tmp_path / "tables" / "answers-1.csv").is_file()
-    assert "(measured on planted (b))" in (tmp_path / "tables" / "answers-2.tex").read_text("utf-8")
-
-
 def test_names_under_home_are_read(
     tmp_path: Path, posbias_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

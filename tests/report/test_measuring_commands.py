@@ -7,12 +7,13 @@ import pytest
 from positionbias.core.convergence import Finish
 from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected
+from positionbias.experiments import endings
 from positionbias.positions.histogram import PositionFigure, PositionHistogram
 from positionbias.positions.measured import histogram_rows
 from positionbias.probe.ats import AtsCurve
 from positionbias.probe.measured import similarity_rows
 from positionbias.probe.term_vectors import Probed
-from positionbias.report import answer_positions, similarity, trainings
+from positionbias.report import answer_positions, similarity
 from positionbias.report.presentation import Presentation
 from positionbias.report.tiles import Answered, Tone
 
@@ -142,7 +143,7 @@ def test_what_mats_says_printed_and_plain() -> None:
 def test_a_training_says_how_it_ended_and_what_is_to_be_known_of_that() -> None:
     made = Collected({"study": "training"})
     invented.training(made, 0.2, model="tk", seed=1)
-    shown = trainings.SHOWN
+    shown = endings.SHOWN
     assert text_of(shown, made).startswith(
         "nDCG@10 on validation: 0.4020 at re-ranking depth 35 with the weights of step 4,200, "
     )
@@ -152,7 +153,7 @@ def test_a_training_says_how_it_ended_and_what_is_to_be_known_of_that() -> None:
         young.add("training", statistic, number, **cells)
     young.add("training", "validation of the first stage", 0.4, **cells)
     young.add("training", "end", None, answer=Finish.NOT_FINISHED.value, reason="x", **cells)
-    table = trainings.TRAININGS.table(shown.own(young.rows))
+    table = endings.TRAININGS.table(shown.own(young.rows))
     (note,) = (note for note in table.notes if note.startswith("tk: "))
     for remark in ("not finished", "does not beat its first stage", "these scores change nothing"):
         assert f"tk: {remark}" in note

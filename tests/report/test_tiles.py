@@ -6,8 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from positionbias.audit.answers import (
     READ_WHOLE,
     WORTH,
@@ -22,13 +20,11 @@ from positionbias.audit.systems import RERANKER, Measurement
 from positionbias.audit.verdict import ALONE
 from positionbias.contamination.shown import SHOWN as OF_SUSPICIONS
 from positionbias.contamination.suspect import Obstacle, Suspected
-from positionbias.core.errors import SettingError
 from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected, save
-from positionbias.ops.artefacts import make_report
-from positionbias.report.first_screen import MOST_TILES, summary, tiles_of
-from positionbias.report.html import write_report
-from positionbias.report.load import load_studies
+from positionbias.report.html import write_page
+from positionbias.report.load import load_study
+from positionbias.report.page import MOST_TILES, tiles_of
 from positionbias.report.tiles import (
     Answered,
     Tile,
@@ -199,24 +195,15 @@ def test_six_tiles_stand_on_the_first_screen() -> None:
 
 def test_results_without_a_verdict_say_so(tmp_path: Path) -> None:
     save(tmp_path / "s", invented.study(), invented.manifest())
-    (one,) = tiles_of(load_studies([tmp_path / "s"]))
+    (one,) = tiles_of(load_study(tmp_path / "s"))
     assert (one.answer, one.tone, one.words) == (Answered.MEASURED, Tone.MEASURED, "Measured only")
     save(tmp_path / "none", invented.study()[:0], invented.manifest())
-    assert tiles_of(load_studies([tmp_path / "none"]))[0].tone is Tone.UNKNOWN
-
-
-def test_two_audits_of_one_model_are_told_apart(tmp_path: Path) -> None:
-    places = [invented_audit.save_verdicts(tmp_path / name, name=name) for name in ("a", "b")]
-    tiles = tiles_of(load_studies(places))
-    assert [one.subject for one in tiles] == ["minilm (a)"] * 2 + ["minilm (b)"] * 2
-    page = check(write_report(places, tmp_path / "r.html").read_text("utf-8"))
-    groups = [e for e in page.root.every("div") if e.attributes.get("class") == "question n2"]
-    assert [len(e.every("li")) for e in groups] == [2, 2]
+    assert tiles_of(load_study(tmp_path / "none"))[0].tone is Tone.UNKNOWN
 
 
 def test_the_page_has_signs_and_words_and_all_answers(tmp_path: Path) -> None:
     place = invented_audit.save_verdicts(tmp_path / "a", invented_audit.FOUR)
-    page = check(write_report([place], tmp_path / "r.html").read_text("utf-8"))
+    page = check(write_page(load_study(place), tmp_path / "r.html").read_text("utf-8"))
     tiles = [e for e in page.root.every("li") if e.attributes.get("class", "").startswith("tile ")]
     assert len(tiles) == 8
     for one in tiles:
@@ -224,23 +211,3 @@ def test_the_page_has_signs_and_words_and_all_answers(tmp_path: Path) -> None:
         assert shapes == {"path" if one.attributes["class"] == "tile bad" else "circle"}
         assert one.every("strong")[0].text in ("Yes", "No")
     assert "Further answers" in page.root.text
-
-
-def test_a_summary_is_markdown(tmp_path: Path) -> None:
-    place = invented_audit.save_verdicts(tmp_path / "a", {"m|<b>": 0.9})
-    lines = plain(summary(load_studies([place]), "Audit *x*")).split("\n")
-    assert lines[0] == "### posbias report: Audit \\*x\\*"
-    assert lines[2].startswith(
-        "- `m|<b>`: Does the place of the evidence in its passage matter? **yes**: Prefers the "
-        "front; −40.5 % \\[−45.5, −35.5\\] of the evidence's worth; "
-    )
-    assert lines[-2].startswith("Next: Train on rotated passages (posbias debias")
-
-
-def test_a_summary_is_written_beside_the_page(tmp_path: Path) -> None:
-    place = invented_audit.save_verdicts(tmp_path / "a")
-    make_report([place], out=tmp_path / "a.html", summary=tmp_path / "s.md")
-    assert (tmp_path / "s.md").read_text("utf-8").startswith("### posbias report: ")
-    with pytest.raises(SettingError, match="--summary .*: wanted a folder that exists"):
-        make_report([place], out=tmp_path / "c.html", summary=tmp_path / "none" / "s.md")
-    assert not (tmp_path / "c.html").exists()

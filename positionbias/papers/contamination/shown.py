@@ -9,6 +9,7 @@ from pandas import DataFrame
 from positionbias.contamination.origins import ORIGINS
 from positionbias.core.convergence import UNFINISHED
 from positionbias.evaluation.answers import LEVEL, Compared
+from positionbias.experiments.endings import ending_sentences, training_section
 from positionbias.experiments.shown import (
     EFFECT_NOTE,
     capital,
@@ -18,12 +19,18 @@ from positionbias.experiments.shown import (
     named,
 )
 from positionbias.papers.contamination import HEADLINE
-from positionbias.report.cells import OVER_NOTE, P_NOTE
+from positionbias.report.figure import Forest, Mark
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, records_of, said
-from positionbias.report.row_figure import Forest, Mark
-from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
-from positionbias.report.trainings import ending_sentences, training_section
+from positionbias.report.table import (
+    DOUBTFUL,
+    MARK,
+    OVER_NOTE,
+    P_NOTE,
+    RowTable,
+    Value,
+    where_printed,
+)
 
 __all__ = ["INFLATED", "INFLATION_FIGURE", "SHOWN", "SOURCES"]
 
@@ -128,7 +135,6 @@ INFLATION_FIGURE = Forest(
     line=("role", "system", "losses"),
     name_of="{role} {system}, {losses}",
     marks=[Mark("statistic == 'difference'", "contaminated less clean")],
-    same="x",
 )
 
 # --- sentences and answers ------------------------------------------------------------------------

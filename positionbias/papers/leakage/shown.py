@@ -25,12 +25,19 @@ from positionbias.papers.leakage import (
     SCORE,
     Remembered,
 )
-from positionbias.report.cells import OVER_NOTE, P_NOTE
-from positionbias.report.presentation import Answer, Presentation, Question, RowSection
+from positionbias.report.figure import Lines
+from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, records_of, said
-from positionbias.report.row_figure import Lines
-from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
-from positionbias.report.tiles import Answered
+from positionbias.report.table import (
+    DOUBTFUL,
+    MARK,
+    OVER_NOTE,
+    P_NOTE,
+    RowTable,
+    Value,
+    where_printed,
+)
+from positionbias.report.tiles import Answer, Answered, Question
 
 __all__ = ["SHOWN", "SIZES_FIGURE"]
 
@@ -198,7 +205,6 @@ SIZES_FIGURE = Lines(
     series="trained",
     below="Training instances",
     side=HEADLINE,
-    same="y",
     log=True,
     free=True,
     places=2,

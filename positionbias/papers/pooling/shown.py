@@ -9,11 +9,11 @@ from pandas import DataFrame
 from positionbias.core.formatting import NBSP
 from positionbias.pooling.kinds import Contrast, KindAnswer
 from positionbias.pooling.verdict import SURE, RunAnswer
-from positionbias.report.presentation import Answer, Presentation, Question, RowSection
+from positionbias.report.figure import Forest, Lines, Mark, Scatter
+from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, records_of, said
-from positionbias.report.row_figure import Forest, Lines, Mark, Scatter
-from positionbias.report.row_table import RowTable, Value
-from positionbias.report.tiles import Answered
+from positionbias.report.table import RowTable, Value
+from positionbias.report.tiles import Answer, Answered, Question
 
 __all__ = ["SHOWN"]
 
@@ -76,7 +76,7 @@ CHANGES = RowTable(
     title="Change of score by kind of system",
     stub=UNDER,
     where=f"whose == '' and ({SETS} or statistic in ['pools', 'depth of pools'])",
-    only=lambda record: "change" in record.rows,
+    needs="change",
     cells=[
         Value("gold", "by gold", group="Mean score"),
         Value("by the pool", "by a pool", group="Mean score"),
@@ -123,7 +123,7 @@ VERDICT = RowTable(
     title="Score of the new run",
     stub={"measure": "Measure", "run": "Run"},
     where="run != ''",
-    only=lambda record: "predicted" in record.rows,
+    needs="predicted",
     cells=[
         Value("predicted", "Answer", show="answer"),
         Value("score", "as judged", group="Score"),
@@ -142,7 +142,7 @@ LEADS = RowTable(
     title="The new run against each pooled run",
     stub={"measure": "Measure", "run": "Pooled run", "kind": "Kind"},
     where="run != ''",
-    only=lambda record: "probability" in record.rows,
+    needs="probability",
     order="score",
     cells=[
         Value("score", "Its score"),
@@ -241,7 +241,6 @@ BIAS = Forest(
             lower=0.3,
         ),
     ],
-    same="x",
 )
 
 # --- sentences and answers ------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from positionbias.evaluation.crossed import (
     speaks_of_method,
 )
 from positionbias.experiments.against import MARGIN
+from positionbias.experiments.endings import ending_sentences, training_section
 from positionbias.experiments.shown import (
     EFFECT_NOTE,
     IDLE,
@@ -53,14 +54,20 @@ from positionbias.positions.measured import ANSWERS
 from positionbias.probe.measured import MATS
 from positionbias.report.answer_positions import OUTCOMES
 from positionbias.report.answer_positions import SECTION as PLACES
-from positionbias.report.cells import OVER_NOTE, P_NOTE
-from positionbias.report.presentation import Answer, Presentation, Question, RowSection
+from positionbias.report.figure import Forest, Mark
+from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, Record, bounds_of, records_of, said
-from positionbias.report.row_figure import Forest, Mark
-from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.report.similarity import SECTION as SIMILARITY
-from positionbias.report.tiles import Answered
-from positionbias.report.trainings import ending_sentences, training_section
+from positionbias.report.table import (
+    DOUBTFUL,
+    MARK,
+    OVER_NOTE,
+    P_NOTE,
+    RowTable,
+    Value,
+    where_printed,
+)
+from positionbias.report.tiles import Answer, Answered, Question
 
 __all__ = ["SHOWN"]
 

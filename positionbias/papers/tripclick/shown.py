@@ -9,6 +9,7 @@ from dataclasses import replace
 from pandas import DataFrame
 
 from positionbias.evaluation.answers import LEVEL, Compared, is_significant
+from positionbias.experiments.endings import ending_sentences, training_section
 from positionbias.experiments.shown import (
     EFFECT_NOTE,
     comparison_cells,
@@ -17,12 +18,18 @@ from positionbias.experiments.shown import (
     named,
 )
 from positionbias.papers.tripclick import HEADLINE, REGENERATED, Fall
-from positionbias.report.cells import OVER_NOTE, P_NOTE
+from positionbias.report.figure import Lines
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, records_of, said
-from positionbias.report.row_figure import Lines
-from positionbias.report.row_table import DOUBTFUL, MARK, RowTable, Value, where_printed
-from positionbias.report.trainings import ending_sentences, training_section
+from positionbias.report.table import (
+    DOUBTFUL,
+    MARK,
+    OVER_NOTE,
+    P_NOTE,
+    RowTable,
+    Value,
+    where_printed,
+)
 
 __all__ = ["NEGATIVES_FIGURE", "SHOWN"]
 
@@ -123,7 +130,6 @@ DEPTH_FIGURE = Lines(
     series="system",
     below="Candidates of BM25 that are re-ranked",
     side=HEADLINE,
-    same="y",
     log=True,
     free=True,
     places=2,

@@ -14,8 +14,8 @@ from positionbias.papers.contamination.shown import (
     INFLATION_FIGURE,
     SHOWN,
 )
-from positionbias.report.html import report_tables, write_report
-from positionbias.report.load import load_studies
+from positionbias.report.html import report_tables, write_page
+from positionbias.report.load import load_study
 from positionbias.report.table import Table, as_csv, as_latex, as_text
 
 from .contaminating import TEACHER, contaminated_study
@@ -40,7 +40,7 @@ def rows(saved: Path) -> DataFrame:
 
 @pytest.fixture(scope="module")
 def tables(saved: Path) -> dict[str, Table]:
-    return report_tables(load_studies([saved]))
+    return report_tables(load_study(saved))
 
 
 def texts(table: Table) -> list[list[str]]:
@@ -98,7 +98,7 @@ def test_the_inflation_figure(rows: DataFrame) -> None:
 
 
 def test_the_page(saved: Path, tmp_path: Path) -> None:
-    page = write_report([saved], tmp_path / "page.html").read_text()
+    page = write_page(load_study(saved), tmp_path / "page.html").read_text()
     assert "Teachers that saw the test, and their students" in page
     assert "Does contamination with dl19 lift nDCG@10?" in page
     assert "Judgements that the teacher saw lift" in page

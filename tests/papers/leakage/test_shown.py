@@ -24,8 +24,8 @@ from positionbias.papers.leakage import (
 )
 from positionbias.papers.leakage.measured import PUBLISHED
 from positionbias.papers.leakage.shown import SHOWN, SIZES_FIGURE
-from positionbias.report.html import report_tables, write_report
-from positionbias.report.load import load_studies
+from positionbias.report.html import report_tables, write_page
+from positionbias.report.load import load_study
 from positionbias.report.table import Table, as_csv, as_latex, as_text
 
 VARIANTS = ("no leakage", "MSM leakage", "test leakage")
@@ -97,7 +97,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tables(saved: Path) -> dict[str, Table]:
-    return report_tables(load_studies([saved]))
+    return report_tables(load_study(saved))
 
 
 def texts(table: Table) -> list[list[str]]:
@@ -147,7 +147,7 @@ def test_the_figure_and_its_caption(saved: Path) -> None:
 
 
 def test_the_page(saved: Path, tmp_path: Path) -> None:
-    page = write_report([saved], tmp_path / "page.html").read_text(encoding="utf-8")
+    page = write_page(load_study(saved), tmp_path / "page.html").read_text(encoding="utf-8")
     for text in ('id="leakage"', 'id="memories"', "Does test leakage lift nDCG@10?", "Remembers"):
         assert text in page
     assert "MSM leakage lifts 0 of 2 models; test leakage lifts 1 of 2 models" in page

@@ -31,8 +31,8 @@ from positionbias.papers.leakage.memorisation import leaked_pairs
 from positionbias.papers.leakage.settings import LeakageSettings
 from positionbias.papers.leakage.shown import SHOWN
 from positionbias.papers.leakage.study import run_study
-from positionbias.report.html import report_tables, write_report
-from positionbias.report.load import load_studies
+from positionbias.report.html import report_tables, write_page
+from positionbias.report.load import load_study
 from positionbias.training.config import TrainConfig
 from tests.tiny import TINY
 
@@ -265,14 +265,14 @@ def test_the_report_shows_tables_figure_and_sentences(
 ) -> None:
     page = " ".join(
         html.unescape(
-            write_report([finished], tmp_path / "report.html").read_text(encoding="utf-8")
+            write_page(load_study(finished), tmp_path / "report.html").read_text(encoding="utf-8")
         ).split()
     )
     assert 'id="figure-leakage-sizes-1"' in page
     findings = [finding.text for finding in SHOWN.findings(SHOWN.own(rows))]
     for text in findings:
         assert " ".join(text.split()) in page
-    tables = report_tables(load_studies([finished]))
+    tables = report_tables(load_study(finished))
     names = {"leakage", "leakage-tests", "leakage-sizes", "leakage-sets", "memory-ranks"}
     assert names <= tables.keys()
     assert "leakage-orders" not in tables  # one model has no order

@@ -16,7 +16,7 @@ from positionbias.papers.pooling.shown import (
     VERDICT,
 )
 from positionbias.pooling.pools import pool_rows
-from positionbias.report.row_table import RowTable
+from positionbias.report.table import RowTable
 
 RANGE = "−0.060 [−0.070, −0.050]"
 

@@ -38,7 +38,7 @@ from positionbias.papers.position_bias.shown import (
 from positionbias.positions.histogram import Beside
 from positionbias.probe.measured import MATS
 from positionbias.report.record import Finding
-from positionbias.report.row_table import RowTable
+from positionbias.report.table import RowTable
 from positionbias.report.tiles import Answered
 
 NDCG = "nDCG@10"

@@ -17,8 +17,8 @@ from positionbias.papers.tripclick.shown import (
     NEGATIVES_FIGURE,
     SHOWN,
 )
-from positionbias.report.html import report_tables, write_report
-from positionbias.report.load import load_studies
+from positionbias.report.html import report_tables, write_page
+from positionbias.report.load import load_study
 from positionbias.report.table import Table, as_csv, as_latex, as_text
 
 from .made_up import CAT, ORIGINAL, TK, TOGETHER, made_up
@@ -59,7 +59,7 @@ def rows(saved: Path) -> DataFrame:
 
 @pytest.fixture(scope="module")
 def tables(saved: Path) -> dict[str, Table]:
-    return report_tables(load_studies([saved]))
+    return report_tables(load_study(saved))
 
 
 def texts(table: Table) -> list[list[str]]:
@@ -143,7 +143,7 @@ def test_training_sets_stand_in_one_panel_a_model(rows: DataFrame) -> None:
 
 
 def test_the_page(saved: Path, tmp_path: Path) -> None:
-    page = write_report([saved], tmp_path / "page.html").read_text()
+    page = write_page(load_study(saved), tmp_path / "page.html").read_text()
     assert "Re-ranking and retrieval on clicks" in page
     assert "What models were trained on" in page
     assert "Does it beat BM25 on head_test.dctr?" in page

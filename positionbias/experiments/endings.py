@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from pandas import DataFrame
 
 from positionbias.core.convergence import LEAST, UNFINISHED, Ending, Finish
+from positionbias.report.figure import Lines
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, Record, records_of, said
-from positionbias.report.row_figure import Lines
-from positionbias.report.row_table import RowTable, Value
+from positionbias.report.table import RowTable, Value
 
 __all__ = ["SHOWN", "ending_sentences", "ending_warnings", "training_section"]
 
