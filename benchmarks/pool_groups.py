@@ -110,7 +110,7 @@ def effects(
                 "answer": effect.answer, "value": effect.value, "low": effect.low,
                 "high": effect.high, "gap": own["gap"].value, "p holm": effect.p_adjusted,
                 "false alarms": alarms.value, "alarms": [alarms.low, alarms.high],
-                "power": own["power"].value, "groups needed": own["groups needed"].value,
+                "power": own["power"].value,
             }
         )  # fmt: skip
     return records
@@ -204,7 +204,6 @@ def covid_text(found: dict[str, Any]) -> list[str]:
     heads = (
         "pools", "measure", "against", "nominal", "false alarms before", "false alarms",
         "power at 0.03", "gap", "effect", "p (Holm)", "answer", "answer before",
-        "groups for 80 % power",
     )  # fmt: skip
     rows, decided = [], 0
     for one in found["after"]:
@@ -216,8 +215,7 @@ def covid_text(found: dict[str, Any]) -> list[str]:
             [one["pool"], one["measure"], one["contrast"], "5%", old, alarms, f"{one['power']:.1%}",
              f"{one['gap']:+.3f}",
              f"{one['value']:+.3f} [{one['low']:+.3f}, {one['high']:+.3f}]", f"{one['p holm']:.3f}",
-             one["answer"], (found["as it is"][key]["answer"] or "not shown") if unseen else "",
-             str(one["groups needed"])]
+             one["answer"], (found["as it is"][key]["answer"] or "not shown") if unseen else ""]
         )  # fmt: skip
         decided += one["answer"] != KindAnswer.UNKNOWN
     any_old = share([any(own["answer"] for own in of.values()) for of in found["before"]])

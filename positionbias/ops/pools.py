@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.core.errors import bad_input
 from positionbias.core.operation import Overwrite, SavedTo, operation
-from positionbias.core.places import Place, input_place, output_place, pasted
-from positionbias.core.progress import hint, say
-from positionbias.core.publish import atomic_file
+from positionbias.core.places import Place, input_place
+from positionbias.core.progress import say
 from positionbias.core.settings import Setting
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
 from positionbias.pooling.settings import CoverageSettings, PoolSettings, VerdictSettings
@@ -161,28 +160,18 @@ def pool_verdict(
         ),
     ] = None,
     settings: VerdictSettings = VerdictSettings(),
-    judge_next: Annotated[
-        Place | None,
-        Setting(
-            "Write RUN's unjudged documents in the order in which to judge them, for assessors.",
-            metavar="FILE",
-            place="written",
-        ),
-    ] = None,
     out: SavedTo = None,
     overwrite: Overwrite = False,
 ) -> Measurements:
     """Judge whether the collection of ``qrels`` can score ``run``, which did not help to make it.
 
     With ``pool_runs``: the score that the run would have, had it taken part in the pool, with a
-    prediction interval that is calibrated by leaving the pooled groups out in turn; the probability
-    that it is better than each pooled run; and which documents to judge next. Beside it stand
-    bounds that hold whatever the unjudged documents are. Without: these bounds alone. ``systems``
-    tells which runs are of one group; without it each is a group of its own, and error rates are
-    too optimistic.
+    prediction interval that is calibrated by leaving the pooled groups out in turn; and the
+    probability that it is better than each pooled run. Beside it stand bounds that hold whatever
+    the unjudged documents are. Without: these bounds alone. ``systems`` tells which runs are of one
+    group; without it each is a group of its own, and error rates are too optimistic.
 
-        posbias pool verdict new.run qrels.txt --pool-runs runs/ --systems systems.tsv \\
-                --judge-next next.tsv
+        posbias pool verdict new.run qrels.txt --pool-runs runs/ --systems systems.tsv
 
     Returns:
         The unjudged share; by each measure the score with the answer, and the lead over each pooled
@@ -207,7 +196,7 @@ def pool_verdict(
     from positionbias.pooling.unjudged import open_runs
     from positionbias.pooling.verdict import DEEPEST_OPEN, add_verdict
 
-    refuse_outputs(out, judge_next, overwrite=overwrite)
+    refuse_outputs(out, overwrite=overwrite)
     measures = pool_measures(settings.measures, settings.relevant_from)
     depth = max(settings.depth, *(measure.cutoff or DEEPEST_OPEN for measure in measures))
     table, path = systems and input_place(systems), input_place(run)
@@ -224,17 +213,7 @@ def pool_verdict(
         opened.runs, pooled._replace(absent=[one for one in pooled.absent if one != new[0]])
     )
     made = pool_rows(Path(qrels).name)
-    sheet = add_verdict(made, opened, measures, settings)
-    if judge_next is not None:
-        place = output_place(judge_next)
-        listed = {
-            "query_id": [opened.runs.query_ids[query] for query in sheet["query"]],
-            "document_id": [opened.runs.documents[document] for document in sheet["document"]],
-        }
-        with atomic_file(place, overwrite=overwrite) as partial:
-            sheet = sheet.assign(**listed)[[*listed, "expected_reduction"]]
-            sheet.to_csv(partial, sep="\t", index=False, float_format="%.6g", lineterminator="\n")
-        hint(f"{len(sheet):,} documents to judge written to {pasted(place)}, by {measures[0].name}")
+    add_verdict(made, opened, measures, settings)
     read = _read(pooled, pool_runs, qrels, systems if pool_runs else None)
     read.append(Read.file("run", path))
     return save_if_asked(_measured("verdict", made, settings, read), out, overwrite=overwrite)

@@ -43,7 +43,7 @@ MIXED_POOLS = 200  # drawn once, as they do not depend on kinds
 # arrangements: the smallest p is then 0.0025, or 0.02 corrected for 8 tests [decision]
 ENOUGH = 400
 GAP = 0.03  # of a score: the gap for the power, and the limit of a close interval [decision]
-LEVEL, ENOUGH_POWER = 0.05, 0.8
+LEVEL = 0.05
 _ROUNDING = 1e-12
 
 
@@ -155,7 +155,6 @@ def add_kinds(
         for kinds in combinations(kinds_of(runs.systems), 2)
     ]
     pairs = [Pair(runs, measures, settings, kinds) for kinds in directions if kinds]
-    groups = len({system.group for system in runs.systems})
     numbers = range(2 * max(permutations, PER_TEST * sum(len(pair.tests) for pair in pairs)))
     decided, effects = [], []
     for pair in pairs:
@@ -181,7 +180,7 @@ def add_kinds(
     if decided:
         rule = Rule(np.concatenate(effects, axis=1), len(runs.query_ids))
         for test, (measure, cells) in enumerate(decided):
-            rule.add(made, test, measure, cells, groups)
+            rule.add(made, test, measure, cells)
 
 
 class Pair:
@@ -291,10 +290,8 @@ class Rule:
         answers = np.select([sure & (values < 0), sure & (values > 0), close], [0, 1, 2], 3)
         return values, half, p, p_holm, answers
 
-    def add(self, made: Collected, test: int, measure: str, cells: Cells, groups: int) -> None:
-        """Add the answer to a test and its error rates; the number of groups needed, of ``groups``,
-        assumes that groups are the only source of error.
-        """
+    def add(self, made: Collected, test: int, measure: str, cells: Cells) -> None:
+        """Add the answer to a test and its error rates."""
         from scipy import stats
 
         value, half, p, p_holm, answer = (own[0, test] for own in self.judged(self.observed))
@@ -310,13 +307,6 @@ class Rule:
         drawn: Cells = {"count": len(called), "counted": "permutations", "interval": "draws"}
         made.add(measure, "false alarms", alarms.statistic, bounds, **drawn, **cells)
         made.add(measure, "power", self.power(test, GAP), **cells)
-        low, high = 0.0, 1.0  # the gap that is found with enough power lies between
-        while high - low > GAP / 50:
-            middle = (low + high) / 2
-            found = self.power(test, middle) >= ENOUGH_POWER
-            low, high = (low, middle) if found else (middle, high)
-        needed = int(np.ceil(groups * (high / GAP) ** 2)) if high < 1 else None
-        made.add(measure, "groups needed", needed, **cells)
 
     def power(self, test: int, gap: float) -> float:
         """Return how often a gap, added to the permuted effects of a test, is called worse."""

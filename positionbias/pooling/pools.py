@@ -21,7 +21,7 @@ from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import bounded, span_of, t_interval
 from positionbias.evaluation.crossed import over_trainings
 from positionbias.pooling.runs import JudgedRuns, System, groups_of, kinds_of
-from positionbias.pooling.scores import PoolMeasure, judged_shares, score_pools
+from positionbias.pooling.scores import PoolMeasure, score_pools
 from positionbias.pooling.settings import PoolSettings
 
 __all__ = [
@@ -150,19 +150,12 @@ def add_reliability(
     made.add("collection", "depth of pools", settings.depth, unit="count")
     gold = gold_pool(runs, settings)[None]
     truths = {measure: score_pools(runs, gold, measure)[0] for measure in measures}
-    judged_by_gold = np.nanmean(judged_shares(runs, gold, settings.depth), axis=1)
     for kind in pool_kinds(runs.systems):
         pools = draw_pools(runs, kind, range(settings.pools), settings)
-        judged = np.nanmean(judged_shares(runs, pools.judged, settings.depth), axis=1)
         for measure, truth in truths.items():
             values = score_pools(runs, pools.judged, measure)
             by_gold, by_pool = truth.mean(axis=0), values.mean(axis=1)
-            figures = {
-                "gold": by_gold,
-                "by the pool": by_pool,
-                "judged by gold": judged_by_gold,
-                "judged by the pool": judged,
-            }
+            figures = {"gold": by_gold, "by the pool": by_pool}
             for test in (*kinds_of(runs.systems), ALL):
                 members = pools.test & (runs.of_kind(test) | (test == ALL))
                 cells: Cells = {"pool": kind, "kind": test}

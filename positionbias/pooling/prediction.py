@@ -30,9 +30,8 @@ from positionbias.pooling.scores import NO_GRADE, PoolMeasure, score_grades
 from positionbias.pooling.unjudged import PLACES, OpenRuns, left_out_documents
 
 __all__ = [
-    "FEWEST_GROUPS", "NODES", "WEIGHTS", "Calibration", "Errors", "Learned", "Relevance",
-    "calibrated", "chances", "draw_grades", "draw_scores", "errors_left_out", "fit_relevance",
-    "learn", "spread_over_runs",
+    "FEWEST_GROUPS", "Calibration", "Errors", "Learned", "Relevance", "calibrated", "draw_grades",
+    "draw_scores", "errors_left_out", "fit_relevance", "learn", "spread_over_runs",
 ]  # fmt: skip
 
 FEWEST_GROUPS = 4  # with fewer, t is so wide that a prediction is useless [decision]
@@ -41,8 +40,8 @@ LEVEL = 0.95
 # beyond 2
 _PRECISION, _CUT_PRECISION = 1.0, 0.04
 _WIDEST = 3.0  # log odds
-NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
-WEIGHTS = WEIGHTS / WEIGHTS.sum()
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _DRAWS = 100
 _FLOORS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)  # f, in the unit of the measure
 _NOTHING = 1e-12  # rounding error of a deviation
@@ -157,9 +156,9 @@ def spread_over_runs(
     sign = np.where(relevant, 1.0, -1.0)
 
     def loss(sigma: float) -> float:
-        each = log_expit(sign[:, None] * (odds[:, None] + sigma * NODES))
+        each = log_expit(sign[:, None] * (odds[:, None] + sigma * _NODES))
         summed = np.stack([np.bincount(place, at, minlength=len(runs)) for at in each.T], axis=1)
-        return -float(of_run @ logsumexp(summed + np.log(WEIGHTS), axis=1))
+        return -float(of_run @ logsumexp(summed + np.log(_WEIGHTS), axis=1))
 
     options = {"xatol": 0.01}
     return float(minimize_scalar(loss, bounds=(0, _WIDEST), method="bounded", options=options).x)
@@ -210,22 +209,14 @@ def learn(pool: OpenRuns) -> Learned | None:
     return Learned(relevance, spread, list(zip(parts, fits, strict=True)))
 
 
-def chances(
-    relevance: Relevance, odds: np.ndarray, spread: float, nodes: np.ndarray = NODES
-) -> np.ndarray:
-    """Return the probability that a document has at least each grade, given a run's effect at each
-    node, ``(nodes, documents, levels)``.
-    """
-    return _reach(odds + spread * nodes[:, None], relevance.cuts)[..., 1:-1]
-
-
 def draw_grades(
     relevance: Relevance, odds: np.ndarray, spread: float, draws: int, random: np.random.Generator
 ) -> np.ndarray:
     """Draw grades of a run's documents, 0 if not relevant, ``(draws, documents)`` int16: first the
     run's effect, then each document.
     """
-    reach = chances(relevance, odds, spread, random.standard_normal(draws))
+    effects = random.standard_normal(draws)[:, None]
+    reach = _reach(odds + spread * effects, relevance.cuts)[..., 1:-1]
     reached = (random.random((draws, len(odds)))[..., None] < reach).sum(axis=-1)
     return np.append(0, relevance.grades).astype(np.int16)[reached]
 

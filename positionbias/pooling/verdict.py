@@ -1,5 +1,5 @@
-"""Judge one new run in an existing collection: its score with its uncertainty, its lead over each
-pooled run, and the documents to judge next.
+"""Judge one new run in an existing collection: its score with its uncertainty, and its lead over
+each pooled run.
 
 A *prediction* (``prediction``) is of the run's score if its group had taken part in the pool. The
 *bounds* hold for any grades of the unjudged documents. A run can be judged if its prediction
@@ -23,11 +23,9 @@ from positionbias.evaluation.clustered import clustered_mean
 from positionbias.pooling.pools import Cells
 from positionbias.pooling.prediction import (
     FEWEST_GROUPS,
-    WEIGHTS,
     Calibration,
     Learned,
     calibrated,
-    chances,
     draw_grades,
     draw_scores,
     errors_left_out,
@@ -40,7 +38,7 @@ from positionbias.pooling.unjudged import OpenRuns, unseen_documents
 
 __all__ = [
     "DEEP", "DEEPEST_OPEN", "SURE", "Obstacle", "RunAnswer", "add_verdict", "draws_of_new",
-    "new_documents", "score_bounds", "to_judge",
+    "new_documents", "score_bounds",
 ]  # fmt: skip
 
 SURE = 0.95  # the least probability at which an order is decided [decision]
@@ -90,13 +88,9 @@ def draws_of_new(unseen: DataFrame, name: str, learned: Learned, seed: int) -> n
 
 def add_verdict(
     made: Collected, new: OpenRuns, measures: Sequence[PoolMeasure], settings: VerdictSettings
-) -> DataFrame:
+) -> None:
     """Judge the last of ``new``'s runs by a fit to the others, and add by each measure its unjudged
     share, its score and its lead over each pooled run.
-
-    Return its unjudged documents in the order in which to judge them, by the first measure with
-    their ``expected_reduction`` of the variance of the run's score (without a prediction by rank,
-    and empty).
     """
     run = len(new.runs.systems) - 1
     name, depth = new.runs.systems[run].run, str(settings.depth)
@@ -106,9 +100,7 @@ def add_verdict(
     obstacle = Obstacle.FEW_GROUPS if run else Obstacle.NO_RUNS
     if learned and learned.is_beyond(unseen):
         learned, obstacle = None, Obstacle.BEYOND
-    by_rank = unseen.sort_values(["rank", "document"]).assign(expected_reduction="")
     share = 1 - np.nanmean(judged_shares(new.runs, new.known[None], settings.depth)[0, :, run])
-    sheets = []
     for measure in measures:
         made.add(measure.name, "unjudged", share, run=name, axis="depth", label=depth)
         made.add(measure.name, "unjudged documents", len(unseen), run=name)
@@ -124,13 +116,10 @@ def add_verdict(
             reason = Obstacle.NO_ERRORS if learned else obstacle
             unknown, why = RunAnswer.UNKNOWN.value, reason.value
             made.add(measure.name, "predicted", None, run=name, answer=unknown, reason=why)
-            sheets.append(by_rank)
             continue
         grades = draws_of_new(unseen, name, learned, settings.seed)
         drawn = draw_scores(new, range(run + 1), new.known, unseen, grades, measure)
-        sheet, left = to_judge(unseen, learned, grades, drawn[:, :, run])
-        sheets.append(sheet)
-        _add_prediction(made, measure.name, name, drawn[:, :, run], calibration, (low, high), left)
+        _add_prediction(made, measure.name, name, drawn[:, :, run], calibration, (low, high))
         leads = drawn[:, :, -1:].mean(axis=1) - drawn[:, :, :-1].mean(axis=1)
         middle, spread = leads.mean(axis=0), leads.std(axis=0)
         lead, chance = calibration.expected(middle, spread), calibration.above_zero(middle, spread)
@@ -140,7 +129,6 @@ def add_verdict(
             cells: Cells = {"run": system.run, "kind": system.kind}
             made.add(measure.name, "predicted lead", lead[place], **cells)
             made.add(measure.name, "probability", better, answer=answer, **cells)
-    return sheets[0]
 
 
 def _add_prediction(
@@ -150,11 +138,8 @@ def _add_prediction(
     drawn: np.ndarray,
     calibration: Calibration,
     bounds: tuple[float, float],
-    left: np.ndarray,
 ) -> None:
-    """Add the prediction of the new run's score, of its ``drawn (draws, queries)`` scores and the
-    share of the variance ``left`` after each judgement.
-    """
+    """Add the prediction of the new run's score, of its ``drawn (draws, queries)`` scores."""
     mean, deviation = drawn.mean(axis=1).mean(), drawn.mean(axis=1).std()
     interval = calibration.interval(mean, deviation)
     low, high = np.clip([interval.low, interval.high], *bounds).tolist()
@@ -162,52 +147,14 @@ def _add_prediction(
     over_queries = clustered_mean(drawn.mean(axis=0), None, span_of(drawn)).interval
     query_half = (over_queries.high - over_queries.low) / 2 if over_queries else None
     half, limit = (high - low) / 2, _SHARE * (query_half or 0)
-    needed = int(np.argmax(left <= (limit / half) ** 2)) if half > limit else 0
-    answer = RunAnswer.MORE if needed else RunAnswer.YES
+    answer = RunAnswer.MORE if half > limit else RunAnswer.YES
     decided: Cells = {"interval": "prediction", "answer": answer.value}
     ends = replace(interval, low=low, high=high)
     made.add(measure, "predicted", expected, ends, run=name, **decided)
     made.add(measure, "half over queries", query_half, run=name)
-    made.add(measure, "documents to judge", needed, run=name)
     groups = calibration.freedom + 1
     counts: Cells = {"count": calibration.runs, "counted": "runs", "clusters": groups}
     made.add(measure, "covered", calibration.covered, run=name, **counts)
-
-
-def to_judge(
-    unseen: DataFrame, learned: Learned, grades: np.ndarray, scores: np.ndarray
-) -> tuple[DataFrame, np.ndarray]:
-    """Return a new run's documents in the order in which to judge them, with the expected reduction
-    of the variance of the run's score by each judgement alone, and the share of the variance left
-    after the first n, ``(documents + 1,)``.
-
-    ``grades`` are the draws, ``scores (draws, queries)`` the run's scores under them. A query's
-    score is approximated by a sum over its documents, fitted to the draws. The reduction is
-    cov(score, grade)² / var(grade), which includes a document's information about the others
-    through the run's effect; what is left does not.
-    """
-    reach = chances(learned.relevance, learned.relevance.log_odds(unseen), learned.spread)
-    levels = learned.relevance.grades.astype(np.float64)
-    mean = reach @ np.diff(levels, prepend=0)  # given the run's effect at each node
-    alone = WEIGHTS @ (reach @ np.diff(levels**2, prepend=0) - mean**2)
-    slope = np.zeros(len(unseen))
-    for query in unseen["query"].unique():
-        own = unseen["query"].to_numpy() == query
-        centred = grades[:, own] - grades[:, own].mean(axis=0)
-        target = scores[:, query] - scores[:, query].mean()
-        slope[own] = np.linalg.lstsq(centred, target, rcond=None)[0] / scores.shape[1]
-    moved = slope * mean
-    centred, total = mean - WEIGHTS @ mean, moved.sum(axis=1)
-    covariance = slope * alone + WEIGHTS @ (centred * (total - WEIGHTS @ total)[:, None])
-    variance = alone + WEIGHTS @ centred**2
-    reduction = covariance**2 / np.where(variance > 0, variance, np.inf)
-    # equal reductions: the higher rank first
-    order = np.lexsort((unseen["document"], unseen["rank"], -reduction))
-    sheet = unseen.assign(expected_reduction=reduction).iloc[order]
-    own = np.append((slope**2 * alone)[order][::-1].cumsum()[::-1], 0.0)
-    rest = np.pad(moved[:, order][:, ::-1].cumsum(axis=1)[:, ::-1], ((0, 0), (0, 1)))
-    left = own + WEIGHTS @ (rest - WEIGHTS @ rest) ** 2
-    return sheet, left / left[0] if left[0] > 0 else np.zeros(len(left))
 
 
 def score_bounds(

@@ -13,7 +13,7 @@ import pytest
 import positionbias
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
-from positionbias.core.qrels import read_qrels, write_qrels
+from positionbias.core.qrels import write_qrels
 from positionbias.core.rows import load, records
 from positionbias.core.run import write_run
 from positionbias.pooling.settings import (
@@ -146,20 +146,10 @@ def test_verdict(run_posbias: RunPosbias, seen: tuple[Path, float]) -> None:
     assert own["most"]["value"] - own["least"]["value"] == pytest.approx(unjudged)
     predicted = own["predicted"]
     assert predicted["low"] <= predicted["value"] <= predicted["high"]
-    done = run_posbias("pool", "verdict", *pool, "--out", "./said", "--judge-next", "./next.tsv")
+    done = run_posbias("pool", "verdict", *pool, "--out", "./said")
     assert done.returncode == 0, done.stderr
-    assert f"{round(60 * unjudged)} documents to judge written to next.tsv, by P@10" in done.stderr
     first, *_ = done.stdout.splitlines()
     assert first.startswith("new can")
-    head, *lines = (folder / "next.tsv").read_text("utf-8").splitlines()
-    assert head.split("\t") == ["query_id", "document_id", "expected_reduction"]
-    listed = [line.split("\t") for line in lines]
-    reductions = [float(reduction) for *_, reduction in listed]
-    assert reductions == sorted(reductions, reverse=True)
-    # each of the run's unjudged documents once
-    documents = {tuple(document) for *document, _ in listed}
-    assert len(documents) == len(listed) == round(60 * unjudged)
-    assert not documents & {qrel[:2] for qrel in read_qrels(folder / "pool.txt")}
     assert {item.role for item in read_manifest(folder / "said").inputs} == {
         "runs",
         "qrels",
@@ -172,13 +162,10 @@ def test_verdict(run_posbias: RunPosbias, seen: tuple[Path, float]) -> None:
 def test_a_verdict_needs_a_run_and_judgements_alone(
     run_posbias: RunPosbias, seen: tuple[Path, float]
 ) -> None:
-    places = ("--out", "./said", "--judge-next", "./next.tsv")
-    done = run_posbias("pool", "verdict", "new.run", "pool.txt", "-m", "RR", *places)
+    done = run_posbias("pool", "verdict", "new.run", "pool.txt", "-m", "RR", "--out", "./said")
     assert done.returncode == 0, done.stderr
     first, *_ = done.stdout.splitlines()
     assert first == "Cannot tell whether new can be judged by RR: no pooled runs are given."
-    _, best, *_ = (seen[0] / "next.tsv").read_text("utf-8").splitlines()
-    assert best.endswith("\t")  # by rank, without an expected reduction
     assert run_posbias("report", "./said", "--out", "./page").returncode == 0
 
 
@@ -220,9 +207,9 @@ def test_a_verdict_needs_a_run_and_judgements_alone(
             "-m: wanted nDCG@k, RR or P@k; found 'Bpref'",
         ),
         (
-            ("verdict", "new.run", "qrels.txt", "--judge-next", "./qrels.txt"),
+            ("verdict", "new.run", "qrels.txt", "--out", "./qrels.txt"),
             (
-                "--judge-next: wanted a place apart from what is read; found ./qrels.txt, which is "
+                "--out: wanted a place apart from what is read; found ./qrels.txt, which is "
                 "the input qrels.txt"
             ),
         ),

@@ -20,7 +20,7 @@ from positionbias.pooling.pools import (
     pool_rows,
 )
 from positionbias.pooling.runs import System
-from positionbias.pooling.scores import judged_shares, pool_measures, score_pools
+from positionbias.pooling.scores import pool_measures, score_pools
 from positionbias.pooling.settings import PoolSettings
 
 from .worked import row, simulated, worked
@@ -124,17 +124,15 @@ def test_each_figure_is_that_of_a_plain_loop() -> None:
     assert row(made, "systems", kind="neural", measure="collection").value == 4
     for pool in ("traditional", "neural"):
         pools = draw_pools(runs, pool, range(3), options)
-        shares = judged_shares(runs, pools.judged, 5).mean(axis=1)
         for measure in measures:
             truth = score_pools(runs, gold[None], measure)[0].mean(axis=0)
             means = score_pools(runs, pools.judged, measure).mean(axis=1)
             for kind in ("traditional", "neural", ALL):
-                taus, changes, judged = [], [], []
-                for test, values, share in zip(pools.test, means, shares, strict=True):
+                taus, changes = [], []
+                for test, values in zip(pools.test, means, strict=True):
                     own = test & (runs.of_kind(kind) if kind != ALL else True)
                     taus.append(stats.kendalltau(truth[own].round(12), values[own].round(12))[0])
                     changes.append((values - truth)[own].mean())
-                    judged.append(share[own].mean())
                 cells = {"measure": measure.name, "pool": pool, "kind": kind, "run": ""}
                 tau = row(made, "tau_b", variant="", **cells)
                 half = stats.t.ppf(0.975, 2) * np.std(taus, ddof=1) / 3**0.5
@@ -143,8 +141,6 @@ def test_each_figure_is_that_of_a_plain_loop() -> None:
                     assert tau.low == pytest.approx(max(np.mean(taus) - half, -1))
                 assert row(made, "tau_b", variant="pool 0", **cells).value == taus[0]
                 assert row(made, "change", **cells).value == pytest.approx(np.mean(changes))
-                share = row(made, "judged by the pool", **cells).value
-                assert share == pytest.approx(np.mean(judged))
             # pool 0 is fed by two of four groups: the scores of six runs
             points = made.rows.query(f"pool == '{pool}' and run != '' and measure == @measure.name")
             assert points["statistic"].value_counts().to_dict() == {"gold": 6, "by the pool": 6}

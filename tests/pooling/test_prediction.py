@@ -13,10 +13,9 @@ from scipy.special import expit
 from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel
 from positionbias.pooling.prediction import (
-    WEIGHTS,
     Errors,
+    Relevance,
     calibrated,
-    chances,
     draw_grades,
     errors_left_out,
     fit_relevance,
@@ -35,6 +34,14 @@ from .worked import as_run
 RANKINGS = {"r1": ["a", "b", "x", "c"], "r2": ["c", "a", "y", "x"]}
 GRADES = {"a": 1, "b": 2, "c": 0}
 LEVELS = np.array([1, 3])
+
+
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
+
+
+def chances(fit: Relevance, odds: np.ndarray, spread: float) -> np.ndarray:
+    """The probability that a document has at least each grade, ``(nodes, documents, levels)``."""
+    return np.asarray(expit((odds + spread * NODES[:, None])[..., None] - fit.cuts))
 
 
 def opened(depth: int = 4) -> OpenRuns:
@@ -162,7 +169,7 @@ def test_drawn_grades_have_the_chances() -> None:
     fit = fit_relevance(unseen, grades, LEVELS, 10)
     odds = fit.log_odds(unseen)[:5]
     drawn = draw_grades(fit, odds, 0.7, 20_000, np.random.default_rng(7))
-    expected = WEIGHTS @ chances(fit, odds, 0.7).transpose(1, 0, 2)
+    expected = (WEIGHTS / WEIGHTS.sum()) @ chances(fit, odds, 0.7).transpose(1, 0, 2)
     found = np.stack([(drawn >= level).mean(axis=0) for level in LEVELS], axis=1)
     assert found == pytest.approx(expected, abs=0.02)
 

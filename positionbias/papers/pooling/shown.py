@@ -81,14 +81,11 @@ CHANGES = RowTable(
         Value("gold", "by gold", group="Mean score"),
         Value("by the pool", "by a pool", group="Mean score"),
         Value("change", "Change", "+.3f"),
-        Value("judged by gold", "gold", ".1%", "Judged", wide=True),
-        Value("judged by the pool", "pool", ".1%", "Judged", wide=True),
     ],
     notes=[
         _drawn,
         "Change: the pool's score minus the gold score, mean over systems, queries and pools; "
-        "intervals treat groups and queries as random. Judged: the judged share of the first "
-        "ranks.",
+        "intervals treat groups and queries as random.",
     ],
 )
 KINDS = RowTable(
@@ -103,7 +100,6 @@ KINDS = RowTable(
         Value("effect of kind", "p (Holm)", "p", show="p_adjusted"),
         Value("false alarms", "false alarms", ".1%", "Error rates"),
         Value("power", "power", ".1%", "Error rates"),
-        Value("groups needed", "Groups needed", ",", wide=True),
     ],
     notes=[
         lambda rows: "".join(
@@ -115,7 +111,7 @@ KINDS = RowTable(
         "permuted among groups; intervals treat groups and topics as random, p is by permutation.",
         "False alarms: how often the answer is worse or better with kinds permuted again, "
         "{false alarms.count:,} times. Power: how often a gap of {effect of kind.margin:.2f} is "
-        f"called worse. Groups needed: for 80{NBSP}% power.",
+        "called worse.",
     ],
 )
 VERDICT = RowTable(
@@ -130,7 +126,6 @@ VERDICT = RowTable(
         Value("predicted", "predicted", group="Score"),
         Value("least", "at least", group="Score"),
         Value("most", "at most", group="Score"),
-        Value("documents to judge", "Documents to judge", ","),
     ],
     notes=[
         f"Predicted: the score if its group had taken part in the pool, with a 95{NBSP}% "
@@ -288,8 +283,6 @@ JUDGED = (  # without the sentences whose figures are missing
     "queries:.3f}.",
     "Left out of the pool in turn, {covered:.0%} of the pooled runs score within such an interval "
     "({covered.count:,} runs of {covered.clusters:,} groups, a group counted once).",
-    "About {documents to judge:,} of its {unjudged documents:,} unjudged documents need "
-    "judgements: judge the first of --judge-next FILE and run this again.",
 )
 
 
@@ -308,7 +301,7 @@ def _answer(answered: Answered, words: str, welcome: bool, *advice: str) -> Answ
     return Answer(answered=answered, words=words, welcome=welcome, advice=advice)
 
 
-JUDGE = "Judge the documents of --judge-next FILE, and ask again."
+JUDGE = "Judge its {unjudged documents:,} unjudged documents, and ask again."
 RUN_QUESTION = Question(
     by=["collection", "measure", "run"],
     where="run != ''",
@@ -321,7 +314,7 @@ RUN_QUESTION = Question(
             Answered.NO,
             "Cannot be judged yet",
             False,
-            "Judge the first {documents to judge:,} documents of --judge-next FILE, and ask again.",
+            JUDGE,
         ),
         RunAnswer.UNKNOWN: _answer(Answered.UNKNOWN, "Cannot tell", False, JUDGE),
     },
@@ -356,8 +349,7 @@ KIND_QUESTION = Question(
             Answered.UNKNOWN,
             "Cannot tell",
             False,
-            "More groups: {groups needed:,} would find a gap of {effect of kind.margin:.2f} with "
-            f"80{NBSP}% power.",
+            "Add groups of runs: fewer decide less.",
         ),
     },
     effect=["{effect of kind:+.3f} {measure}", "{gap:+.3f} {measure}"],

@@ -32,7 +32,6 @@ def add_effect(rows: Collected, answer: str, measure: str = "RR") -> None:
     rows.add(measure, "effect of kind", -0.06, Interval(-0.07, -0.05), **tested, **cells)
     rows.add(measure, "false alarms", 0.004, Interval(0.001, 0.01), count=1_000, **cells)
     rows.add(measure, "power", 0.72, **cells)
-    rows.add(measure, "groups needed", 6, **cells)
 
 
 def lines(table: RowTable, rows: Collected) -> list[list[str]]:
@@ -48,8 +47,8 @@ def test_whether_kind_matters_stands_with_its_error_rates() -> None:
     rows.add("RR", "effect of kind", None, **reason, **few)
     assert lines(KINDS, rows) == [
         ["RR", "old", "new", "beside unseen", "worse", "−0.065", RANGE, "0.016",
-         "0.4 % [0.1, 1.0]", "72.0 %", "6"],
-        ["RR", "old", "new", "beyond mixed pools", "cannot tell", "−0.065", *["–"] * 5],
+         "0.4 % [0.1, 1.0]", "72.0 %"],
+        ["RR", "old", "new", "beyond mixed pools", "cannot tell", "−0.065", *["–"] * 4],
     ]  # fmt: skip
     assert KINDS.table(rows.rows).notes[0] == f"Cannot tell: {reason['reason']}."
     tile, unknown = SHOWN.tiles(rows.rows)
@@ -110,7 +109,6 @@ def test_a_verdict_stands_beside_the_pooled_runs() -> None:
     rows.add("P@2", "most", 0.7, run="new")
     answer = "cannot be judged yet"
     rows.add("P@2", "predicted", 0.53, Interval(0.51, 0.55), run="new", answer=answer)
-    rows.add("P@2", "documents to judge", 7, run="new")
     for run, score, lead, better, order in (
         ("worst", 0.1, 0.43, 0.99, "better"),
         ("best", 0.9, -0.37, 0.01, "worse"),
@@ -120,9 +118,7 @@ def test_a_verdict_stands_beside_the_pooled_runs() -> None:
         rows.add("P@2", "predicted lead", lead, run=run)
         rows.add("P@2", "probability", better, run=run, answer=order)
     predicted = "0.530 [0.510, 0.550]"
-    assert lines(VERDICT, rows) == [
-        ["P@2", "new", answer, "0.500", predicted, "0.400", "0.700", "7"]
-    ]
+    assert lines(VERDICT, rows) == [["P@2", "new", answer, "0.500", predicted, "0.400", "0.700"]]
     assert [[cell for cell in line if cell != ""] for line in lines(LEADS, rows)] == [
         ["P@2", "best", "0.900", "−0.370", "0.01", "worse"],
         ["P@2", "near", "0.550", "−0.020", "0.30", "open"],
