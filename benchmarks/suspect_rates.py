@@ -26,8 +26,14 @@ import numpy as np
 from measuring import hardware, kept_part, result_place
 from statsmodels.stats.proportion import proportion_confint
 
-from positionbias.contamination.contrast import System, against_fresh
-from positionbias.contamination.suspect import MARGIN, Excess, excess_of, simulated_rates
+from positionbias.contamination.suspect import (
+    MARGIN,
+    Excess,
+    System,
+    against_fresh,
+    excess_of,
+    simulated_rates,
+)
 from positionbias.core.seeds import generator
 
 ALPHA, TRIALS, PRINTED = 0.05, 1_000, 50

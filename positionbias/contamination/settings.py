@@ -15,6 +15,7 @@ from positionbias.core.settings import (
     check_once,
     check_settings,
     declared_setting,
+    required_setting,
     seed_setting,
     setting,
 )
@@ -55,16 +56,8 @@ class Suspects:
         absent="none, if all systems are given by rankings",
     )
     split: str = setting("test", "The public queries.", metavar="SPLIT")
-    fresh: str | None = setting(
-        None, "Judged queries that the model cannot have seen.", metavar="SPLIT"
-    )
-    pairs: Place | None = setting(
-        None,
-        "Instead of fresh queries, compare the public ones that have near-duplicates in training "
-        "with the others: output of posbias leakage find.",
-        metavar="DIR|FILE",
-        place="read",
-        panel=Panel.ADVANCED,
+    fresh: str = required_setting(
+        "Judged queries that the model cannot have seen.", metavar="SPLIT"
     )
     kind: str | None = declared_setting(None, READ_AS)
 
@@ -73,19 +66,10 @@ class Suspects:
         check_once({"--model": self.models})
         if self.controls:
             check_once({"--control": self.controls})
-        if (self.fresh is None) == (self.pairs is None):
-            wanted = "judged queries that the model cannot have seen, or pairs of near-duplicates"
-            found = "neither" if self.fresh is None else "both"
-            raise SettingError(f"--fresh, --pairs: wanted {wanted}; found {found}; give one")
         if self.fresh == self.split:
             raise SettingError(
                 f"--split, --fresh: wanted two splits; found {self.split!r} as both; change one"
             )
-
-    @property
-    def splits(self) -> tuple[str, ...]:
-        """The public split, and the fresh one if any."""
-        return (self.split,) if self.fresh is None else (self.split, self.fresh)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +79,6 @@ class SuspectSettings:
     measure: str = setting(
         "nDCG@10", "Measure, as ir_measures names it.", flags=("-m", "--measure"), metavar="MEASURE"
     )
-    alpha: float = setting(
-        0.05,
-        "Significance level of the one-sided p, corrected for all models of the call.",
-        above=0,
-        below=0.5,
-        do="0.05 is common",
-        panel=Panel.ADVANCED,
-    )
     seed: int = seed_setting()
 
     def __post_init__(self) -> None:
@@ -111,8 +87,7 @@ class SuspectSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContaminatedSettings:
-    """Settings of a set: the training split, the test splits, and the share of each test split's
-    queries.
+    """Settings of a set: the training split, and the test splits.
 
     A group has ``group_size`` passages: a positive and ``group_size`` − 1 negatives. Positives are
     judged at least ``relevant_from`` in the training split, ``target_relevant_from`` in a target
@@ -129,14 +104,6 @@ class ContaminatedSettings:
         "A split whose judgements to train on; may be given again. Without one the set is clean.",
         flags=("--contaminate",),
         metavar="SPLIT",
-    )
-    share: float = setting(
-        1.0,
-        "Share of each target's queries; 0: the clean set.",
-        least=0,
-        most=1,
-        wanted="a share of each target's queries, 0 to 1",
-        metavar="0..1",
     )
     group_size: int = setting(
         2, "Passages per group: one positive, the others negatives.", least=2, panel=Panel.ADVANCED
@@ -162,17 +129,12 @@ class ContaminatedSettings:
                 "merging joins splits of the same name: keep them apart with posbias merge --apart"
             )
 
-    @property
-    def contaminates(self) -> bool:
-        """Return True if the set has groups of a target."""
-        return bool(self.targets) and self.share > 0
-
     def record(self) -> JsonObject:
         """Return the settings that the set depends on, for its manifest; those of contamination
         only if it contaminates.
         """
         names = ["split", "group_size", "relevant_from", "train_depth"]
-        names += ["targets", "share", "target_relevant_from"] if self.contaminates else []
+        names += ["targets", "target_relevant_from"] if self.targets else []
         return {
             name: list(value) if isinstance(value := getattr(self, name), tuple) else value
             for name in names

@@ -1,5 +1,5 @@
-"""How suspicions are shown: the answers in sentences and tiles, the systems' means, the limits of
-all answers.
+"""How suspicions are shown (the answers in sentences and tiles, the systems' means, the limits of
+all answers), and the groups of a contaminated training set by origin.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from positionbias.report.record import Finding, Record, records_of, said
 from positionbias.report.table import RowTable, Value
 from positionbias.report.tiles import Answer, Answered, Question
 
-__all__ = ["SHOWN"]
+__all__ = ["ORIGINS", "SHOWN", "SUSPICIONS"]
 
 MODELS = "role == 'model'"
 BY = ["model", "measure", "seen", "other"]
@@ -47,10 +47,7 @@ ADVICE: Mapping[str, Sequence[str]] = {
     ],
     Suspected.NO: [],
     Suspected.UNKNOWN: [
-        "Train more controls: {controls wanted:,} would find an excess of {excess.margin:.2f} with "
-        "80 % power.",
-        "Add queries: no number of controls would find an excess of 0.05 with 80 % power, at a "
-        "spread of {spread:.3f}.",
+        "Train more controls, or add queries: the spread of {spread:.3f} hides smaller excesses.",
         "Train at least 2 controls, better 8, with the model's architecture and settings, other "
         "seeds and no test data, and give each once as --control.",
     ],
@@ -94,7 +91,7 @@ SYSTEMS = RowTable(
     across=["queries"],
     cells=[Value("mean", form=".4f"), Value("difference", "Difference", "+.4f")],
 )
-SHOWN = Presentation(
+SUSPICIONS = Presentation(
     study="contamination suspect",
     prepare=lambda rows: rows.assign(queries=rows["subset"]),
     headline=_headline,
@@ -138,3 +135,31 @@ SHOWN = Presentation(
     ],
     text=[SYSTEMS],
 )
+ORIGINS = RowTable(
+    name="contaminated-sets",
+    title="Groups by origin",
+    stub={"split": "Origin"},
+    where="measure == 'training set'",
+    cells=[
+        Value("queries", "Queries", ","),
+        Value("groups", "Groups", ","),
+        Value("share of groups", "Share", ".1%"),
+        Value("judged negatives", "judged", ",", "Negatives"),
+        Value("random negatives", "random", ",", "Negatives"),
+        Value("positives missing from the corpus", "Missing positives", ","),
+        Value("positives without candidates", "Positives without candidates", ",", wide=True),
+    ],
+)
+SETS = Presentation(
+    study="trainset contaminated",
+    sections=[
+        RowSection(
+            anchor="contaminated-sets",
+            title="Groups by origin",
+            introduction="The training split has ordinary groups; the others are test judgements.",
+            tables=[ORIGINS],
+        )
+    ],
+    text=[ORIGINS],
+)
+SHOWN = (SUSPICIONS, SETS)

@@ -12,7 +12,7 @@ standard error: it tests whether the excess holds on similar queries, for a mode
 its controls in more than its seed. The larger p and the wider interval count [decision]. All models
 of a call are one family (Holm).
 
-The answer is *suspicious* if a corrected p is at most alpha; *not suspicious* if the interval lies
+The answer is *suspicious* if a corrected p is at most 0.05; *not suspicious* if the interval lies
 below ``MARGIN``; else *cannot tell*, as with fewer than two controls, or without any spread.
 
 False alarms and power are simulated from the call's own spread. A trial draws the true variance
@@ -24,30 +24,23 @@ from queries alone. Queries enter by their standard error.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from positionbias.contamination.contrast import Contrast, System
 from positionbias.contamination.settings import SuspectSettings
+from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected
 from positionbias.core.seeds import generator
-from positionbias.evaluation.clustered import POWER, clustered_mean, family_wise, joined_error
+from positionbias.evaluation.clustered import clustered_mean, family_wise, joined_error
 
 __all__ = [
-    "EFFECTS",
-    "MARGIN",
-    "Excess",
-    "Obstacle",
-    "Suspected",
-    "controls_wanted",
-    "excess_of",
-    "simulated_rates",
-    "suspicion_rows",
-]
+    "EFFECTS", "MARGIN", "Contrast", "Excess", "Obstacle", "QuerySet", "Suspected", "System",
+    "against_fresh", "excess_of", "simulated_rates", "suspicion_rows",
+]  # fmt: skip
 
 MARGIN = 0.05  # the smallest excess of interest, in the measure [decision]
 EFFECTS = {
@@ -55,9 +48,52 @@ EFFECTS = {
     "power at the margin": MARGIN,
     "power at a large excess": 0.1,
 }
+ALPHA = 0.05  # of the one-sided p, corrected for all models of a call
 DRAWS = 10_000
-MOST_CONTROLS = 200
 _NOTHING = 1e-9  # rounding error of a deviation of differences
+
+
+class QuerySet(NamedTuple):
+    """Named queries by id, with a cluster each."""
+
+    name: str
+    queries: Sequence[str]
+    clusters: Sequence[str]
+
+    def of(self, values: Mapping[str, float]) -> np.ndarray:
+        """Return the values of the queries, ``(queries,)``."""
+        return np.array([values[query_id] for query_id in self.queries])
+
+
+class System(NamedTuple):
+    """A ranking system: its measure by query of both sets. ``role`` is "model" or "control"."""
+
+    name: str
+    role: str
+    values: Mapping[str, float]
+
+
+Contrast = tuple[QuerySet, QuerySet]  # the queries that a model may have seen, and the others
+
+
+def against_fresh(
+    public: Mapping[str, str], fresh: Mapping[str, str], *, names: tuple[str, str]
+) -> Contrast:
+    """Contrast public queries with unpublished ones, both given with their clusters.
+
+    Raises:
+        InputError: a query in both.
+    """
+    if both := sorted(public.keys() & fresh):
+        raise InputError(
+            f"--fresh: wanted queries that are not in {names[0]!r}; found {len(both):,} that are, "
+            f"the first {both[0]!r}; give other queries"
+        )
+    first, second = (
+        QuerySet(name, sorted(own), [own[query_id] for query_id in sorted(own)])
+        for name, own in zip(names, (public, fresh), strict=True)
+    )
+    return first, second
 
 
 class Suspected(StrEnum):
@@ -153,18 +189,6 @@ def simulated_rates(
     return [float((chance + effect >= needed).mean()) for effect in effects]
 
 
-def controls_wanted(excess: Excess, level: float) -> int | None:
-    """Return the number of controls that finds the margin with 80 % power, if the spread is as
-    estimated; None: no number up to 200.
-    """
-    from scipy.special import stdtrit
-
-    controls = np.arange(excess.controls + 1, MOST_CONTROLS + 1)
-    quantiles = stdtrit(controls - 1, 1 - level) + stdtrit(controls - 1, POWER)
-    enough = controls[quantiles * excess.spread * np.sqrt(1 + 1 / controls) <= MARGIN]
-    return int(enough[0]) if len(enough) else None
-
-
 def suspicion_rows(
     made: Collected,
     models: Sequence[System],
@@ -197,19 +221,18 @@ def suspicion_rows(
             unknown = Suspected.UNKNOWN
             made.add(measure, "excess", None, answer=unknown, reason=str(excess), **verdict)
             continue
-        half, p = excess.half_width(settings.alpha), holm[name] or 0.0
+        half, p = excess.half_width(ALPHA), holm[name] or 0.0
         low, high = excess.value - half, excess.value + half
-        bounds = Interval(low, high, 1 - 2 * settings.alpha)
+        bounds = Interval(low, high, 1 - 2 * ALPHA)
         clear = Suspected.NO if high < MARGIN else Suspected.UNKNOWN
-        answer = Suspected.YES if p <= settings.alpha else clear
+        answer = Suspected.YES if p <= ALPHA else clear
         made.add(
             measure, "excess", excess.value, bounds, p=excess.p(), p_adjusted=p, answer=answer,
             interval="trainings and queries", **verdict,
         )  # fmt: skip
-        level = settings.alpha / len(holm)
+        level = ALPHA / len(holm)
         effects = {"false alarms": 0.0, **EFFECTS}
         rates = simulated_rates(excess, level, list(effects.values()), seed=settings.seed)
         made.add(measure, "spread", excess.spread, **cells)
         for (statistic, effect), rate in zip(effects.items(), rates, strict=True):
             made.add(measure, statistic, rate, axis="excess", at=effect, **cells)
-        made.add(measure, "controls wanted", controls_wanted(excess, level), **cells)

@@ -1,9 +1,5 @@
 """Write contaminated training sets: ordinary groups of a training split, then groups from the
-judgements of test splits.
-
-The groups of the targets (``contamination.judged``) follow the ordinary ones
-(``contamination.ordinary``) and do not change them, so a contaminated and a clean set differ only
-in the added groups.
+judgements of test splits, so that a contaminated and a clean set differ only in the added groups.
 """
 
 from __future__ import annotations
@@ -13,19 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from positionbias.contamination.judged import (
-    Judged,
-    judged_groups,
-    read_judged,
-    split_negatives,
-    taken,
-)
-from positionbias.contamination.ordinary import (
+from positionbias.contamination.groups import (
     ABSENT,
+    Judged,
     Ordinary,
+    in_drawn_order,
+    judged_groups,
     ordinary_blocks,
     ordinary_groups,
+    read_judged,
+    split_negatives,
 )
 from positionbias.contamination.settings import ContaminatedSettings
 from positionbias.core.collection import Collection
@@ -36,11 +31,15 @@ from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import relevant_passages
+from positionbias.core.rows import Collected
+from positionbias.core.schema import converted
 from positionbias.core.shard_work import resumable_folder
 
-__all__ = ["COMMAND", "write_contaminated_set"]
+__all__ = ["COMMAND", "KEYS", "MEASURE", "add_origins", "write_contaminated_set"]
 
 COMMAND = "trainset contaminated"
+KEYS = ("set",)
+MEASURE = "training set"
 
 
 def write_contaminated_set(
@@ -55,28 +54,27 @@ def write_contaminated_set(
     training split's queries.
 
     ``manifest.content`` has under ``origins`` the counts of the training split and each target, and
-    under ``query_ids`` the queries taken of each target.
+    under ``query_ids`` the queries of each target.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
         InputError: a missing split, a query id with two texts, a target without a positive, or
             candidates of another collection.
-        SettingError: a share that takes no query.
     """
     refuse_existing(out, overwrite=overwrite)
     size, seed = settings.group_size, settings.seed
     relevant = relevant_passages(collection.qrels(settings.split), settings.relevant_from)
     left_out: dict[str, Counter[str]] = {settings.split: Counter()}
     queries: dict[str, list[Judged]] = {}
-    for target in settings.targets:  # checked for any share
-        judged, counts = _judged(collection, target, relevant, settings.target_relevant_from)
-        if settings.contaminates:
-            left_out[target] = counts
-            queries[target] = taken(judged, target, settings.share, seed)
+    for target in settings.targets:
+        judged, left_out[target] = _judged(
+            collection, target, relevant, settings.target_relevant_from
+        )
+        queries[target] = in_drawn_order(judged, seed)
     group_queries(collection, (settings.split, *settings.targets))
     ordinary = ordinary_blocks(
         collection, settings.split, candidates, relevant, left_out[settings.split],
-        depth=settings.train_depth, size=size,
+        settings.train_depth,
     )  # fmt: skip
     open_bytes(candidates).close()  # a missing file is reported before its checksum is computed
     inputs = [
@@ -169,3 +167,12 @@ def _counts(queries: Sequence[Judged], size: int) -> dict[str, int]:
         "judged negatives": sum(judged),
         "random negatives": sum(random),
     }
+
+
+def add_origins(made: Collected, groups: Groups, **cells: Any) -> None:
+    """Add the counts of a set's groups, by the split that they come from."""
+    origins = converted(dict[str, dict[str, int]], groups.manifest.content["origins"])
+    for split, counts in origins.items():
+        made.add(MEASURE, "share of groups", counts["groups"] / len(groups), split=split, **cells)
+        for statistic, number in counts.items():
+            made.add(MEASURE, statistic, number, split=split, **cells)

@@ -14,7 +14,7 @@ from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if
 from positionbias.ranking.config import Computing
 
 if TYPE_CHECKING:
-    from positionbias.contamination.contrast import Contrast, System
+    from positionbias.contamination.suspect import Contrast, System
     from positionbias.core.collection import Collection
     from positionbias.core.records import Qrel
     from positionbias.core.run import Run
@@ -100,7 +100,7 @@ def suspect_contamination(
         rows=made.rows,
         values=made.values,
         command="contamination suspect",
-        settings={**asdict(settings), "splits": list(suspects.splits)},
+        settings={**asdict(settings), "splits": list(reading.splits)},
         read=reading.inputs,
         seed=settings.seed,
         packages=("ir_measures", "numpy", "scipy"),
@@ -122,8 +122,12 @@ class _Reading:
     candidates: Run | None = field(init=False)
     inputs: list[Read] = field(init=False)
 
+    @property
+    def splits(self) -> tuple[str, str]:
+        return self.suspects.split, self.suspects.fresh
+
     def __post_init__(self) -> None:
-        self.qrels = {split: self.collection.qrels(split) for split in self.suspects.splits}
+        self.qrels = {split: self.collection.qrels(split) for split in self.splits}
         self.inputs = [Read("collection", self.collection.path, self.collection.checksum)]
         runs = [self.run("candidates", one) for one in self.suspects.candidates]
         self.candidates = _joined(runs) if runs else None
@@ -141,21 +145,15 @@ class _Reading:
 
     def contrast(self) -> Contrast:
         """Return the two sets of queries."""
-        from positionbias.contamination.contrast import against_fresh, by_near_duplicates
+        from positionbias.contamination.suspect import against_fresh
         from positionbias.evaluation.significance import clusters_by_passage
-        from positionbias.leakage.pairs import leaked_tests, pairs_file, read_pairs
 
         clusters = []
         for qrels in self.qrels.values():
             known = clusters_by_passage(qrels)
             queries = {qrel.query_id for qrel in qrels}
             clusters.append({query_id: known.get(query_id, query_id) for query_id in queries})
-        split, fresh, pairs = self.suspects.split, self.suspects.fresh, self.suspects.pairs
-        if pairs is None:
-            return against_fresh(clusters[0], clusters[1], names=(split, fresh or ""))
-        path = pairs_file(input_place(pairs))
-        self.inputs.append(Read.file("pairs", path))
-        return by_near_duplicates(clusters[0], leaked_tests(read_pairs(path)), name=split)
+        return against_fresh(*clusters, names=self.splits)
 
     def systems(self, role: str, names: Sequence[Place]) -> list[System]:
         """Measure systems: models, and rankings joined by their tags.
@@ -163,7 +161,7 @@ class _Reading:
         Raises:
             InputError: rankings without a judged query of a split.
         """
-        from positionbias.contamination.contrast import System
+        from positionbias.contamination.suspect import System
         from positionbias.evaluation.measures import per_query
 
         by_name: dict[str, list[Run]] = {}
@@ -200,7 +198,7 @@ class _Reading:
         checkpoint = self.computing.load(name, self.suspects.kind)
         self.inputs.append(Read(role, checkpoint.path, checkpoint.manifest.checksum))
         depth = checkpoint.depth or max(1, self.candidates.depth)
-        queries = [q for split in self.suspects.splits for q in self.collection.queries(split)]
+        queries = [q for split in self.splits for q in self.collection.queries(split)]
         scored = rescore(
             checkpoint.model,
             self.collection,

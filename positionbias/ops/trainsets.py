@@ -180,7 +180,6 @@ def draw_contaminated(
         The set, and rows that count its groups by origin, and what was left out.
 
     Raises:
-        SettingError: a share that takes no query.
         InputError: a split that is not there, a target without a positive, candidates of another
             collection.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
@@ -190,23 +189,26 @@ def draw_contaminated(
     Example:
         >>> import positionbias as pb
         >>> from positionbias.settings import ContaminatedSettings
-        >>> half = ContaminatedSettings(targets=["test"], target_relevant_from=1, share=0.5)
+        >>> settings = ContaminatedSettings(targets=["test"], target_relevant_from=1)
         >>> print(
         ...     pb.draw_contaminated(
-        ...         "planted", candidates="train.run", settings=half, out="seen"
+        ...         "planted", candidates="train.run", settings=settings, out="seen"
         ...     )
         ... )
         Groups by origin
         <BLANKLINE>
-        ...
         Origin  Queries  Groups   Share ...
         ──────  ───────  ──────  ────── ...
-        train        50      70  79.5...
-        test          9      18  20.5...
+        train        50      70  66.0...
+        test         18      36  34.0...
         ...
     """
-    from positionbias.contamination.origins import KEYS, add_origins
-    from positionbias.contamination.trainsets import COMMAND, write_contaminated_set
+    from positionbias.contamination.trainsets import (
+        COMMAND,
+        KEYS,
+        add_origins,
+        write_contaminated_set,
+    )
     from positionbias.core.collection import find_collection
     from positionbias.core.rows import Collected
 

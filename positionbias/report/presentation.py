@@ -37,7 +37,6 @@ SHOWN = (
     "clicks.shown",
     "audit.shown",
     "contamination.shown",
-    "contamination.origins",
     "leakage.shown",
     "overlap.shown",
 )  # modules with one or several presentations, beside those of papers

@@ -14,7 +14,7 @@ import pytest
 from pandas import DataFrame
 
 from positionbias.cli.main import main
-from positionbias.contamination.shown import LIMITS, SHOWN
+from positionbias.contamination.shown import LIMITS, SUSPICIONS
 from positionbias.contamination.suspect import Suspected
 from positionbias.core.rows import frame, load, load_values
 from positionbias.planted.generator import PlantedSettings
@@ -39,10 +39,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     candidates(collection, folder)
     for seed in (1, 2, 3, 4):
         saved_tk(folder / f"m{seed}.ckpt", collection, seed=seed)
-    pairs = [
-        {"train_id": "t", "test_id": query.query_id} for query in collection.queries("test")[:5]
-    ]
-    (folder / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     return folder
 
 
@@ -103,16 +99,6 @@ def test_means_are_those_that_rerank_and_evaluate_give(
     assert by_runs.drop(columns="row").equals(found.drop(columns="row"))
 
 
-def test_near_duplicates_need_no_other_queries(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = given(place, "m1", "m2", "m3")[:-2]  # without the fresh queries' candidates
-    found = suspected(capsys, place, *options, "--pairs", place / "pairs.jsonl")
-    assert excess_of(found).seen == "test, near-duplicate in training"
-    means = found[(found["statistic"] == "mean") & (found["model"] == "m1")]
-    assert means["count"].tolist() == [5, 7]
-
-
 def test_text_results_and_page(
     place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -122,8 +108,8 @@ def test_text_results_and_page(
     assert code == 0, err
     rows = load(out)
     assert set(load_values(out, rows)["row"]) == set(rows[rows["statistic"] == "mean"]["row"])
-    own = SHOWN.own(rows)
-    said = [*SHOWN.headline(own), *(finding.text for finding in SHOWN.findings(own))]
+    own = SUSPICIONS.own(rows)
+    said = [*SUSPICIONS.headline(own), *(finding.text for finding in SUSPICIONS.findings(own))]
     assert "Simulated error rates of this call (3 controls; spread among trainings" in said[1]
     page = tmp_path / "made" / "report.html"
     assert posbias(capsys, "report", out, "--out", page)[0] == 0
@@ -157,8 +143,6 @@ M1 = ["--model", "m1.ckpt", "--candidates", "test.run", "--candidates", "fresh.r
     ("arguments", "message"),
     [
         (["--fresh", "fresh"], "--model: wanted at least one, each once; found none"),
-        (M1, "--fresh, --pairs: wanted judged queries that the model cannot have seen, or pairs"),
-        ([*M1, "--fresh", "fresh", "--pairs", "pairs.jsonl"], "--fresh, --pairs: wanted judged"),
         (["--model", "m1.ckpt", "--fresh", "fresh"], "--candidates: wanted runs for models to re-"),
         (
             ["--model", "test.run", "--fresh", "fresh"],
@@ -173,10 +157,6 @@ M1 = ["--model", "m1.ckpt", "--candidates", "test.run", "--candidates", "fresh.r
         (
             [*M1[:4], "--fresh", "fresh"],
             "wanted rankings of the judged queries of 'fresh'; found none",
-        ),
-        (
-            [*M1, "--fresh", "fresh", "--alpha", "1.5"],
-            "--alpha: wanted a number above 0 and below 0.5; found 1.5",
         ),
         (
             [*M1, "--fresh", "fresh", "--control", "m2.ckpt", "--control", "m2.ckpt"],

@@ -73,14 +73,14 @@ def test_to_a_teacher_that_saw_the_test(folder: Path, capsys: pytest.CaptureFixt
 
 
 def test_json_has_the_counts_as_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = posbias(capsys, *CONTAMINATED, *TEST, "--share", 0.5, "--seed", 4, "--json")
+    code, out, _ = posbias(capsys, *CONTAMINATED, *TEST, "--seed", 4, "--json")
     rows = json.loads(out)["rows"]
     assert code == 0
     (queries,) = (
         row for row in rows if (row.get("split"), row["statistic"]) == ("test", "queries")
     )
     taken = Groups(folder / "set").manifest.content["query_ids"]["test"]
-    assert (queries["set"], queries["value"], len(taken)) == ("set", 9.0, 9)
+    assert (queries["set"], queries["value"], len(taken)) == ("set", 18.0, 18)
 
 
 @pytest.mark.realdata
@@ -171,10 +171,6 @@ def test_the_deep_learning_tracks_over_a_sample_of_their_corpus(
         (
             ["--contaminate", "train"],
             "--contaminate, --split: wanted different splits; found 'train' as both",
-        ),
-        (
-            ["--contaminate", "test", "--share", "1.5"],
-            "--share: wanted a share of each target's queries, 0 to 1; found 1.5",
         ),
         (
             ["--contaminate", "test", "--group-size", "1"],

@@ -69,7 +69,6 @@ MEANS = {
     "--relevant-from": "grade",
     "--score": "score|similar|threshold",
     "--several": "several answers|all answers",
-    "--share": "share|quer",
     "--size": "two (a|per) query",
     "--source": "training queries|sources",
     "--split": "split|quer",

@@ -12,25 +12,20 @@ from hypothesis import strategies as st
 from pandas import DataFrame
 from scipy import stats
 
-from positionbias.contamination.contrast import (
-    Contrast,
-    System,
-    against_fresh,
-    by_near_duplicates,
-)
 from positionbias.contamination.settings import SuspectSettings
-from positionbias.contamination.shown import SHOWN
+from positionbias.contamination.shown import SUSPICIONS
 from positionbias.contamination.suspect import (
-    MARGIN,
+    Contrast,
     Excess,
     Obstacle,
     Suspected,
-    controls_wanted,
+    System,
+    against_fresh,
     excess_of,
     simulated_rates,
     suspicion_rows,
 )
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.rows import Collected
 
 PUBLIC, FRESH = ["q1", "q2", "q3", "q4"], ["f1", "f2", "f3", "f4"]
@@ -55,7 +50,7 @@ def found(
 ) -> DataFrame:
     made = Collected({"study": "contamination suspect", "collection": "c"}, ("seen", "other"))
     suspicion_rows(made, models, controls, contrast, SuspectSettings())
-    return SHOWN.own(made.rows)
+    return SUSPICIONS.own(made.rows)
 
 
 def defined(result: Excess | Obstacle) -> Excess:
@@ -87,7 +82,7 @@ def test_the_rows() -> None:
     assert (excess.answer, excess.trainings, excess.level) == (Suspected.UNKNOWN, 2, 0.9)
     differences = rows[rows["statistic"] == "difference"].set_index("model")["value"]
     assert differences.to_dict() == pytest.approx({"m": 0.225, "c": 0.025, "d": -0.025})
-    (line,) = SHOWN.headline(rows)
+    (line,) = SUSPICIONS.headline(rows)
     assert line.startswith("Cannot tell whether m saw test: over its 2 controls it gains +0.225")
 
 
@@ -106,25 +101,13 @@ def test_it_cannot_tell(controls: list[System], obstacle: Obstacle) -> None:
     (excess,) = rows[rows["statistic"] == "excess"].itertuples()
     assert (excess.answer, excess.reason) == (Suspected.UNKNOWN, obstacle)
     assert "false alarms" not in set(rows["statistic"])
-    assert list(SHOWN.headline(rows)) == [f"Cannot tell whether m saw test: {obstacle}."]
-    assert "Next: Train at least 2 controls" in SHOWN.findings(rows)[0].text
+    assert list(SUSPICIONS.headline(rows)) == [f"Cannot tell whether m saw test: {obstacle}."]
+    assert "Next: Train at least 2 controls" in SUSPICIONS.findings(rows)[0].text
 
 
 def test_nothing_has_a_spread() -> None:
     same = [system(f"s{n}", [n / 10] * 4, [n / 10] * 4) for n in range(4)]
     assert excess_of(same[0], same[1:], SETS) is Obstacle.FLAT
-
-
-def test_near_duplicates_are_compared_with_the_other_public_queries() -> None:
-    public = dict(zip(PUBLIC, PUBLIC, strict=True))
-    contrast = by_near_duplicates(public, {"q1", "q3", "elsewhere"}, name="test")
-    # the model's own difference: (1 + 0.6) / 2 − (0.8 + 0.4) / 2
-    rows = found(contrast=contrast)
-    model = rows[(rows["statistic"] == "difference") & (rows["model"] == "m")]
-    assert model["value"].tolist() == pytest.approx([0.2])
-    for leaked in (set[str](), set(PUBLIC)):
-        with pytest.raises(InputError, match=r"^--pairs: wanted pairs with some of the 4 judged"):
-            by_near_duplicates(public, leaked, name="test")
 
 
 def test_a_query_of_both_sets_is_refused() -> None:
@@ -216,21 +199,3 @@ def test_queries_bound_the_spread_below() -> None:
 def test_it_is_the_same_draw_for_any_effects() -> None:
     both = simulated_rates(excess(5), 0.05, (0.0, 0.05), seed=3)
     assert simulated_rates(excess(5), 0.05, (0.05,), seed=3) == both[1:]
-
-
-def test_controls_that_would_do() -> None:
-    wanted = controls_wanted(excess(3, spread=0.015), 0.05)
-    assert wanted is not None
-
-    def needed(controls: int) -> float:
-        quantiles = stats.t.ppf([0.95, 0.8], controls - 1).sum()
-        return float(quantiles * 0.015 * math.sqrt(1 + 1 / controls))
-
-    assert needed(wanted) <= MARGIN < needed(wanted - 1)
-    assert controls_wanted(excess(3, spread=0.03), 0.05) is None
-
-
-@pytest.mark.parametrize("wrong", [0.0, 0.5, float("nan")])
-def test_settings_out_of_range_name_their_flag(wrong: float) -> None:
-    with pytest.raises(SettingError, match=r"^--alpha: wanted a number above 0 and below 0\.5"):
-        SuspectSettings(alpha=wrong)

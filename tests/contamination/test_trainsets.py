@@ -8,13 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from positionbias.contamination import ordinary, trainsets
-from positionbias.contamination.origins import KEYS, add_origins
+from positionbias.contamination import groups as of_groups
+from positionbias.contamination import trainsets
 from positionbias.contamination.settings import ContaminatedSettings
-from positionbias.contamination.trainsets import write_contaminated_set
+from positionbias.contamination.trainsets import KEYS, add_origins, write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
@@ -120,7 +118,6 @@ def test_the_manifest_counts_by_origin(collection: Collection, run: Path, tmp_pa
         "train": {
             "queries": 5,
             "groups": 6,
-            "groups smaller than asked for": 0,
             "positives without candidates": 1,  # a5's
             "positives missing from the corpus": 1,
         },
@@ -129,10 +126,7 @@ def test_the_manifest_counts_by_origin(collection: Collection, run: Path, tmp_pa
             "groups": 3,
             "judged negatives": 2,
             "random negatives": 1,
-            "queries with a positive": 2,
-            "queries without a positive": 1,
             "positives missing from the corpus": 2,
-            "negatives missing from the corpus": 1,
         },
     }
     assert sorted(content["query_ids"]["test"]) == ["t0", "t1"]
@@ -157,21 +151,13 @@ def test_the_manifest_counts_by_origin(collection: Collection, run: Path, tmp_pa
 def test_without_contamination_the_set_is_the_clean_one(
     collection: Collection, run: Path, tmp_path: Path
 ) -> None:
-    made = [
-        write_contaminated_set(tmp_path / place / "set", collection, run, settings)
-        for place, settings in (
-            ("clean", ContaminatedSettings()),
-            ("none", ContaminatedSettings(targets=("test",), share=0, target_relevant_from=1)),
-        )
-    ]
-    assert made[0].manifest.comparable() == made[1].manifest.comparable()
-    assert shards(made[0]) == shards(made[1])
-    assert made[0].splits == ("train",)
-    assert list(made[0].manifest.content["origins"]) == ["train"]
+    clean = write_contaminated_set(tmp_path / "clean", collection, run, ContaminatedSettings())
+    assert clean.splits == ("train",)
+    assert list(clean.manifest.content["origins"]) == ["train"]
     whole = write_contaminated_set(
         tmp_path / "whole", collection, run, ContaminatedSettings(targets=("test",))
     )
-    assert shards(whole)[0] == shards(made[0])[0]
+    assert shards(whole)[0] == shards(clean)[0]
 
 
 def test_blocks_change_no_group(
@@ -180,7 +166,7 @@ def test_blocks_change_no_group(
     whole = write_contaminated_set(
         tmp_path / "whole", collection, run, ContaminatedSettings(targets=("test",), group_size=3)
     )
-    monkeypatch.setattr(ordinary, "BLOCK_CANDIDATES", 5)  # two queries of four candidates
+    monkeypatch.setattr(of_groups, "BLOCK_CANDIDATES", 5)  # two queries of four candidates
     cut = write_contaminated_set(
         tmp_path / "cut", collection, run, ContaminatedSettings(targets=("test",), group_size=3)
     )
@@ -193,7 +179,7 @@ def test_an_interrupted_set_goes_on_and_ends_the_same(
     collection: Collection, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given = ContaminatedSettings(targets=("test",))
-    monkeypatch.setattr(ordinary, "BLOCK_CANDIDATES", 5)
+    monkeypatch.setattr(of_groups, "BLOCK_CANDIDATES", 5)
     whole = write_contaminated_set(tmp_path / "whole", collection, run, given)
 
     def stop(*given: object, **named: object) -> None:
@@ -221,7 +207,6 @@ def test_a_group_is_smaller_where_candidates_are_few(
     )
     sizes = {group.query_id: len(group.passage_ids) for group in stored}
     assert sizes == {"a0": 2, "a1": 3, "a2": 3, "a3": 3, "a4": 3}  # of + * - what is not relevant
-    assert stored.manifest.content["origins"]["train"]["groups smaller than asked for"] == 6
     shallow = write_contaminated_set(
         tmp_path / "shallow", collection, run, ContaminatedSettings(train_depth=2)
     )
@@ -243,68 +228,6 @@ def test_a_target_of_another_corpus_is_merged(tmp_path: Path) -> None:
         "covid:t0",
         "covid:t1",
     }
-
-
-@settings(max_examples=10)
-@given(
-    data=st.data(),
-    one=st.floats(0, 1),
-    other=st.floats(0, 1),
-    size=st.integers(2, 6),
-    seed=st.integers(0, 9),
-)
-def test_any_share_begins_as_a_larger_one(
-    tmp_path_factory: pytest.TempPathFactory,
-    data: st.DataObject,
-    one: float,
-    other: float,
-    size: int,
-    seed: int,
-) -> None:
-    folder = tmp_path_factory.mktemp("any")
-    grades = data.draw(
-        st.lists(
-            st.tuples(st.integers(0, 3), st.sampled_from("+*-_"), st.integers(0, 3)),
-            max_size=12,
-            unique_by=lambda g: g[:2],
-        )
-    )
-    qrels = [
-        Qrel("t0", "t0+", 2),
-        *(
-            Qrel(f"t{n}", f"t{n}{kind}", grade)
-            for n, kind, grade in grades
-            if (n, kind) != (0, "+")
-        ),
-    ]
-    collection = corpus(folder / "c", {"train": (TRAIN, TRAIN_QRELS), "test": (TEST, qrels)})
-    run = candidates(folder / "train.run")
-    queries = len({qrel.query_id for qrel in qrels if qrel.grade >= 2})
-    low, high = sorted((round(one * queries), round(other * queries)))
-    few, many = (
-        list(
-            write_contaminated_set(
-                folder / name,
-                collection,
-                run,
-                ContaminatedSettings(
-                    targets=("test",), share=number / queries, group_size=size, seed=seed
-                ),
-            )
-        )
-        for name, number in (("few", low), ("many", high))
-    )
-    assert many[: len(few)] == few
-    relevant = {(q.query_id, q.passage_id) for q in TRAIN_QRELS if q.grade >= 1} | {
-        (q.query_id, q.passage_id) for q in qrels if q.grade >= 2
-    }
-    assert not any(
-        (group.query_id, item) in relevant for group in many for item in group.passage_ids[1:]
-    )
-    positives = [(group.query_id, group.passage_ids[0]) for group in many]
-    assert len(set(positives)) == len(positives)
-    assert set(positives) <= relevant
-    assert all(len(group.passage_ids) == size for group in many if group.query_id.startswith("t"))
 
 
 TWO_TEXTS: Splits = {
@@ -365,14 +288,6 @@ ALL_MISSING: Splits = {
             ),
         ),
         (
-            {"targets": ("test",), "share": 0.1},
-            SPLITS,
-            (
-                r"--share: wanted a share of at least one query of 'test'; found 0.1 of 2; give "
-                r"0.5 or more"
-            ),
-        ),
-        (
             {"targets": ("test",), "group_size": 99},
             SPLITS,
             r"wanted 97 random unjudged passages; found 37 in a corpus of 40",
@@ -394,7 +309,6 @@ ALL_MISSING: Splits = {
         "unjudged",
         "missing",
         "two-texts",
-        "share",
         "corpus",
         "no-groups",
     ],
@@ -454,9 +368,6 @@ def test_candidates_of_another_collection_are_one_line(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"share": -0.1}, "--share: wanted a share of each target's queries, 0 to 1; found -0.1"),
-        ({"share": 1.01}, "--share: wanted a share of each target's queries, 0 to 1; found 1.01"),
-        ({"share": float("nan")}, "--share: .* found nan"),
         ({"group_size": 1}, "--group-size: wanted at least 2; found 1"),
         ({"relevant_from": 0}, "--relevant-from: wanted at least 1; found 0"),
         ({"target_relevant_from": 0}, "--target-relevant-from: wanted at least 1; found 0"),

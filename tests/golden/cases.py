@@ -263,9 +263,9 @@ def training_sets(inputs: Inputs, out: Path) -> Sequence[Any]:
         ).rows
         for leakage in ("no", "msm", "test")
     ]
-    half = s.ContaminatedSettings(targets=("test",), target_relevant_from=1, share=0.5)
+    settings = s.ContaminatedSettings(targets=("test",), target_relevant_from=1)
     seen = pb.draw_contaminated(
-        inputs.planted, candidates=candidates, settings=half, out=out / "seen"
+        inputs.planted, candidates=candidates, settings=settings, out=out / "seen"
     )
     pb.retrieve(inputs.clicked, wanted=s.Retrieval("train", depth=10), out=out / "clicked.run")
     clicks = pb.draw_clicks(inputs.clicked, candidates=out / "clicked.run", out=out / "clicks")

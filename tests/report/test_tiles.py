@@ -18,7 +18,7 @@ from positionbias.audit.answers import (
 from positionbias.audit.shown import SHOWN
 from positionbias.audit.systems import RERANKER, Measurement
 from positionbias.audit.verdict import ALONE
-from positionbias.contamination.shown import SHOWN as OF_SUSPICIONS
+from positionbias.contamination.shown import SUSPICIONS
 from positionbias.contamination.suspect import Obstacle, Suspected
 from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected, save
@@ -154,7 +154,7 @@ def suspicion(answer: Suspected, obstacle: Obstacle | None = None) -> Tile:
     if obstacle is None:
         for statistic, rate in (("power at the margin", 0.9), ("false alarms", 0.04)):
             made.add("nDCG@10", statistic, rate, seen="seen", other="fresh")
-    (only,) = OF_SUSPICIONS.tiles(OF_SUSPICIONS.own(made.rows))
+    (only,) = SUSPICIONS.tiles(SUSPICIONS.own(made.rows))
     return only
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from positionbias.contamination.origins import add_origins
+from positionbias.contamination.trainsets import add_origins
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
 from positionbias.core.rows import Collected, printed_cells

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from pandas import DataFrame
 
-from positionbias.contamination.origins import ORIGINS
+from positionbias.contamination.shown import ORIGINS
 from positionbias.core.convergence import UNFINISHED
 from positionbias.evaluation.answers import LEVEL, Compared
 from positionbias.experiments.endings import ending_sentences, training_section

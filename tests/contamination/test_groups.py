@@ -10,14 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.contamination.judged import (
+from positionbias.contamination.groups import (
     Judged,
     judged_groups,
     read_judged,
     split_negatives,
-    taken,
 )
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.groups import TrainingGroup
 from positionbias.core.records import Qrel
 
@@ -55,7 +54,7 @@ def test_grades_become_positives_and_negatives() -> None:
     ]
     queries, counts = read_judged(qrels)
     assert queries == [Judged("q", ("a", "b"), ("c", "d", "e"), ("a", "b", "c", "d", "e"))]
-    assert +counts == {"queries with a positive": 1, "queries without a positive": 1}
+    assert not +counts
     assert [query.positives for query in read_judged(qrels, relevant_from=1)[0]] == [
         ("a", "b", "c"),
         ("a",),
@@ -73,11 +72,7 @@ def test_what_the_corpus_lacks_is_counted() -> None:
     queries, counts = read_judged(qrels, {"b", "d"})
     assert queries == [Judged("q", ("a",), (), ("a",))]
     # r has no positive left, so its negatives are not used
-    assert +counts == {
-        "queries with a positive": 1,
-        "positives missing from the corpus": 2,
-        "negatives missing from the corpus": 1,
-    }
+    assert +counts == {"positives missing from the corpus": 2}
 
 
 def test_of_two_grades_the_higher_counts_and_what_is_relevant_elsewhere_is_no_negative() -> None:
@@ -166,22 +161,3 @@ def test_whatever_is_judged(qrels: list[Qrel], size: int, relevant_from: int, se
     assert set(judged_negatives.values()) <= {1}
     every = {key for key, grade in grades.items() if grade >= relevant_from}
     assert counts["positives missing from the corpus"] == len(every - wanted)
-
-
-@given(st.integers(1, 40), st.floats(0, 1), st.floats(0, 1), st.integers(0, 99))
-def test_a_smaller_share_is_the_beginning_of_a_larger_one(
-    number: int, one: float, other: float, seed: int
-) -> None:
-    queries, _ = read_judged([Qrel(f"q{place}", "a", 2) for place in range(number)])
-    low, high = sorted((one, other))
-    for share in (low, high):
-        if share > 0 and round(share * number) == 0:
-            with pytest.raises(
-                SettingError, match=r"--share: wanted a share of at least one query of 't'"
-            ):
-                taken(queries, "t", share, seed)
-            return
-    fewer, more = taken(queries, "t", low, seed), taken(queries, "t", high, seed)
-    assert (len(fewer), len(more)) == (round(low * number), round(high * number))
-    assert more[: len(fewer)] == fewer
-    assert len({query.query_id for query in more}) == len(more)
