@@ -257,7 +257,7 @@ def demo(
         >>> import positionbias as pb
         >>> found = pb.demo(workers=1, out="posbias-demo")
         >>> found.path, list(found.tables)[:3]
-        (PosixPath('posbias-demo'), ['effectiveness', 'comparisons', 'positions'])
+        (PosixPath('posbias-demo'), ['effectiveness', 'positions', 'answers'])
     """
     check_models("the demo's trainings")
     from positionbias.core.threads import cores

@@ -194,7 +194,7 @@ def test_quiet_ends_with_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyP
             "posbias: --backend: wanted one of bm25s, lucene; found 'bm25'; did you mean bm25s?",
         ),
         (
-            "study position-bias x --answers-in 0:1 --models bert-cat --out y",
+            "study position-bias x --models bert-cat --out y",
             "posbias: --models: wanted one of tk, bert_cat, bert_dot, knrm, duet, pacrr, "
             "conv_knrm, colbert, mono_t5; found 'bert-cat'; did you mean bert_cat?",
         ),

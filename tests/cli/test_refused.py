@@ -28,11 +28,6 @@ def refusal(arguments: str) -> str:
 @pytest.mark.parametrize(
     ("arguments", "found"),
     [
-        # the flag of the command at hand
-        (
-            "study transfer x y --out ./s --set-source heads=0",
-            "--set-source tk.heads: wanted at least 1; found 0; raise it",
-        ),
         (
             "study position-bias x --out ./s --set tk.batch_size=0",
             "--set tk.batch_size: wanted at least 1; found 0; raise it",
@@ -46,13 +41,6 @@ def refusal(arguments: str) -> str:
             "each once; found none; give --positions again",
         ),
         # options that do nothing
-        (
-            (
-                "study position-bias x --out ./s --answers-in 0:1 --answers-in 0:0.5 --positions "
-                "none --positions sinusoid"
-            ),
-            "--answers-in, --positions: give one of the two",
-        ),
         (f"{LEAKED} --patience 3", "--patience: wanted a validation; found no --validation-split"),
         (
             "study tripclick x --test-split test --models tk --out ./s --patience 3",

@@ -34,11 +34,11 @@ def test_sections_stand_in_the_pages_order_and_once() -> None:
 
 
 def test_the_terminal_shows_the_tables_of_a_study() -> None:
-    names = ("collections", "tripclick-sets", "leakage-tests", "effectiveness-1", "contamination")
+    names = ("collections", "tripclick-sets", "leakage", "effectiveness-1", "contamination")
     tables = {name: Table(name, "", [], []) for name in names}
     assert [table.name for table in tables_after(tables)] == [
         "tripclick-sets",
-        "leakage-tests",
+        "leakage",
         "effectiveness-1",
         "contamination",
     ]

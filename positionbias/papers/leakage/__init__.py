@@ -7,7 +7,6 @@ from __future__ import annotations
 from enum import StrEnum
 
 __all__ = [
-    "ALL",
     "CONDITIONS",
     "HEADLINE",
     "LEAKED",
@@ -32,7 +31,7 @@ RANK, SCORE, OFFSET = (
     "score of leaked relevant passages",
     "rank offset of leaked passages",
 )
-LEAKED, ALL = "topics with leaked queries", "all topics"  # subsets of Figure 2
+LEAKED = "topics with leaked queries"  # the subset of Figure 2
 
 
 class Remembered(StrEnum):

@@ -1,12 +1,16 @@
 """What the leakage study measures, as rows: effectiveness with cross-validated sizes, effects by
 size, orders of models, memories.
+
+Where models rank and score leaked passages (leakage paper, Tables 6–8): a leaked passage is ranked
+for the test query that it leaked for, among the candidates that the model re-ranks. One that was
+not retrieved is inserted by its score, so its rank is at most the number of candidates + 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,18 +18,19 @@ import numpy as np
 from pandas import DataFrame
 
 from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected, printed_cells
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Ranking, Run, read_run
 from positionbias.evaluation.bootstrap import bootstrap_mean
 from positionbias.evaluation.cross_validation import check_folds, cross_validate, query_folds
 from positionbias.evaluation.first_rank import first_ranks
 from positionbias.evaluation.measures import per_query
-from positionbias.evaluation.order import order_agreement, swaps
+from positionbias.evaluation.order import swaps
 from positionbias.evaluation.records import Facts
 from positionbias.evaluation.significance import BONFERRONI
-from positionbias.evaluation.trainings import Repeat, Values, changes, paired, query_means
+from positionbias.evaluation.trainings import Repeat, Values, paired, query_means
 from positionbias.experiments.measured import (
     FIRST_STAGE,
     Systems,
@@ -35,7 +40,6 @@ from positionbias.experiments.measured import (
 )
 from positionbias.leakage.measured import target_of
 from positionbias.papers.leakage import (
-    ALL,
     CONDITIONS,
     HEADLINE,
     LEAKED,
@@ -47,10 +51,12 @@ from positionbias.papers.leakage import (
     SCORE,
     Remembered,
 )
-from positionbias.papers.leakage.memorisation import leaked_pairs, leaked_places, retrieved_alone
 from positionbias.papers.leakage.settings import LeakageSettings
 
-__all__ = ["PUBLISHED", "LeakageStudy", "Training", "measure_leakage", "target_folds"]
+__all__ = [
+    "PUBLISHED", "LeakageStudy", "LeakedPair", "Training", "leaked_pairs", "leaked_places",
+    "measure_leakage", "retrieved_alone", "target_folds", "with_leaked",
+]  # fmt: skip
 
 PUBLISHED = Path(__file__).with_name("published.csv")
 
@@ -110,7 +116,6 @@ def target_folds(
 def measure_leakage(study: LeakageStudy) -> Collected:
     """Return the rows of the study, those of the paper for its own topics among them."""
     measuring = _Measuring(study)
-    measuring.training_sets()
     measuring.effectiveness()
     measuring.by_size()
     measuring.memories()
@@ -159,23 +164,6 @@ class _Measuring(Systems):
         values["MFR"] = first_ranks(run, qrels, depth=max(1, self.candidates.depth)).ranks
         return {measure: values[measure] for measure in MEASURES}
 
-    def training_sets(self) -> None:
-        """Add the leaked part of each training set; an instance is a query with one passage."""
-        for (kind, size), groups in self.sets.items():
-            leaked = groups.manifest.content_as(int, "leaked")
-            leaks = groups.manifest.content_as(dict[str, list[str]], "leaks")
-            topics = {test for tests in leaks.values() for test in tests}
-            numbers = {
-                "leaked instances": 2 * leaked,
-                "leaked queries": len(leaks),
-                "topics leaked": len(topics),
-                "topics leaked without candidates": sum(t not in self.candidates for t in topics),
-                "share leaked": leaked / len(groups),
-            }
-            for statistic, number in numbers.items():
-                cells: dict[str, Any] = {"variant": CONDITIONS[kind], **_at(size)}
-                self.made.add("training set", statistic, number, **cells)
-
     def effectiveness(self) -> None:
         """Add Tables 3 to 5: the means of the first stage, and of models with the size chosen on
         the other topics, separately by measure; tests against no leakage; orders of the models.
@@ -191,8 +179,6 @@ class _Measuring(Systems):
             }
             for kind in self.settings.leakages if len(self.models) > 1 else ():
                 cells: dict[str, Any] = {"variant": CONDITIONS[kind]}
-                tau = order_agreement(means[NO], means[kind])
-                self.made.add(measure, "tau_b", tau, **cells)
                 swapped = swaps(means[NO], means[kind])  # the formerly higher first
                 if measure in LOWER_IS_BETTER:
                     swapped = [pair[::-1] for pair in swapped]
@@ -234,34 +220,24 @@ class _Measuring(Systems):
         }
         facts = _facts(model, kind)
         self.values[facts, self.target, measure] = held
-        for fold, size in enumerate(chosen, 1):
-            place: dict[str, Any] = {"axis": "fold", "at": float(fold), "label": str(fold)}
-            self.made.add(measure, "chosen instances", size, **place, **system_cells(facts))
         return self.mean(measure, self.target, facts, held)
 
     def by_size(self) -> None:
-        """Add Figure 2: a model's mean and leakage's gain at each size, on topics with queries
-        leaked from the source, if these were trained on, else from the test [decision]; and on all.
+        """Add Figure 2: a model's mean at each size, on topics with queries leaked from the source,
+        if these were trained on, else from the test [decision].
         """
-        topics = [query_id for fold in self.folds for query_id in fold]
-        with_leaks = {pair.query_id for pair in next(filter(None, self.leaked.values()), [])}
-        subsets = {LEAKED: with_leaks.intersection(topics), ALL: topics}
-        for model, size, subset in product(self.models, self.sizes, filter(subsets.get, subsets)):
-            own: dict[str, Any] = {
-                kind: {
-                    key: {query_id: values[query_id] for query_id in sorted(subsets[subset])}
-                    for key, values in self.repeats[model, kind, size, HEADLINE].items()
-                }
-                for kind in self.settings.ordered_kinds
+        topics = {query_id for fold in self.folds for query_id in fold}
+        leaked = {pair.query_id for pair in next(filter(None, self.leaked.values()), [])}
+        kinds = self.settings.ordered_kinds if leaked & topics else []
+        for model, size, kind in product(self.models, self.sizes, kinds):
+            repeats = {
+                key: {query_id: values[query_id] for query_id in sorted(leaked & topics)}
+                for key, values in self.repeats[model, kind, size, HEADLINE].items()
             }
-            for kind, repeats in own.items():
-                gains = {} if kind == NO else {"change": changes(paired(own[NO], repeats))}
-                for statistic, values in {"mean": repeats, **gains}.items():
-                    alike = statistic == "mean"
-                    value, bounds, over = self.estimate(self.target, values, changes=not alike)
-                    cells: dict[str, Any] = {**system_cells(_facts(model, kind)), **over}
-                    cells |= {"counted": "topics", "subset": subset, **_at(size)}
-                    self.made.add(HEADLINE, statistic, value, bounds, **cells)
+            value, bounds, over = self.estimate(self.target, repeats, changes=False)
+            cells: dict[str, Any] = {**system_cells(_facts(model, kind)), **over}
+            cells |= {"counted": "topics", "subset": LEAKED, **_at(size)}
+            self.made.add(HEADLINE, "mean", value, bounds, **cells)
 
     def memories(self) -> None:
         """Add Tables 6 to 8 over all sizes and seeds: leaked passages, ranked and scored with and
@@ -331,3 +307,84 @@ def _facts(model: str, kind: str) -> Facts:
 
 def _at(size: int) -> dict[str, Any]:
     return {"axis": "instances", "at": float(size), "label": f"{size:,}"}
+
+
+# -- leaked passages among the candidates ----------------------------------------------------------
+
+
+class LeakedPair(NamedTuple):
+    """The two passages of a leaked training instance, and the test query for which it leaked."""
+
+    query_id: str
+    positive: str
+    negative: str
+
+
+def leaked_pairs(groups: Groups) -> list[LeakedPair]:
+    """Return a training set's leaked instances, one per test query that the query leaks, sorted by
+    test query and passages.
+    """
+    leaks = groups.manifest.content_as(dict[str, list[str]], "leaks")
+    leaked = islice(groups, groups.manifest.content_as(int, "leaked"))
+    found = {
+        LeakedPair(test_id, *group.passage_ids)
+        for group in leaked
+        for test_id in leaks[group.query_id]
+    }
+    return sorted(found)
+
+
+def with_leaked(candidates: Run, pairs: Iterable[LeakedPair], *, name: str) -> Run:
+    """Append the passages of pairs that were not retrieved to the candidates, for a model to score;
+    pairs of queries without candidates are left out.
+    """
+    more: dict[str, set[str]] = {}
+    for pair in pairs:
+        more.setdefault(pair.query_id, set()).update(pair[1:])
+
+    def extended(ranking: Ranking) -> tuple[str, list[str], np.ndarray]:
+        new = sorted(more.get(ranking.query_id, set()).difference(ranking.passage_ids))
+        least = ranking.scores[-1] if len(ranking.scores) else np.float32(0)
+        below = least - np.arange(1, len(new) + 1, dtype=np.float32)
+        return ranking.query_id, [*ranking.passage_ids, *new], np.append(ranking.scores, below)
+
+    return Run(name, map(extended, candidates.rankings()))
+
+
+def leaked_places(
+    scored: Run, candidates: Run, passages: Sequence[tuple[str, str]]
+) -> Iterator[tuple[int, float]]:
+    """Yield the rank and score of each (query, passage) pair; ``scored`` has a model's scores of
+    ``with_leaked``.
+
+    The rank is 1 + the number of other candidates above the passage in ``scored``: by float32
+    score, equal ones by id descending (``core.run``). Leaked passages that were not retrieved do
+    not count in each other's ranks.
+
+    Raises:
+        InputError: a passage that was not scored.
+    """
+    for query_id, passage_id in passages:
+        ranking = scored[query_id]
+        if passage_id not in ranking.passage_ids:
+            raise InputError(
+                f"run {scored.name!r}: wanted a score of every leaked passage; found none of "
+                f"{passage_id!r} for query {query_id!r}; score the candidates with the leaked "
+                "passages"
+            )
+        place = ranking.passage_ids.index(passage_id)
+        retrieved = set(candidates[query_id].passage_ids)
+        rank = 1 + len(retrieved.intersection(ranking.passage_ids[:place]))
+        yield rank, float(ranking.scores[place])
+
+
+def retrieved_alone(scored: Run, candidates: Run) -> Run:
+    """Return only the candidates, in the order of ``scored``."""
+
+    def kept(ranking: Ranking) -> tuple[str, list[str], list[float]]:
+        known = set(candidates[ranking.query_id].passage_ids)
+        places = [n for n, passage_id in enumerate(ranking.passage_ids) if passage_id in known]
+        ids = [ranking.passage_ids[n] for n in places]
+        return ranking.query_id, ids, ranking.scores[places].tolist()
+
+    return Run(scored.name, map(kept, scored.rankings()))

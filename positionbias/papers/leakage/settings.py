@@ -5,13 +5,12 @@ command.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from pathlib import Path
 
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
-from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import (
     Panel,
     check_once,
@@ -141,21 +140,6 @@ class LeakageSettings:
         return {
             (kind, size): LeakedSettings(kind, size, self.seed, None if kind == NO else leaked)
             for kind, size in product(self.kinds, self.sizes)
-        }
-
-    def record(self) -> JsonObject:
-        """Return the settings for a manifest: JSON-ready, files by name."""
-        return {
-            "models": [model.record() for model in self.models],
-            **{name: list(getattr(self, name)) for name in ("sources", "kinds", "sizes", "seeds")},
-            "pairs": [path.name for path in self.leaking.files],
-            "threshold": self.leaking.threshold,
-            "labelled_only": self.leaking.labelled_only,
-            "bm25": asdict(self.bm25),
-            "candidates": {split: path.name for split, path in self.candidates.items()},
-            "target": self.target,
-            "leaked_queries": self.leaking.leaked_queries,
-            **{name: getattr(self, name) for name in ("depth", "folds", "seed")},
         }
 
 

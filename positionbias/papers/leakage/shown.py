@@ -6,12 +6,10 @@ from __future__ import annotations
 
 from pandas import DataFrame
 
-from positionbias.evaluation.answers import LEVEL, is_significant
+from positionbias.evaluation.answers import LEVEL
 from positionbias.experiments.shown import (
     capital,
-    comparison_cells,
     comparison_question,
-    comparison_text,
     named,
 )
 from positionbias.leakage.measured import PAPER
@@ -31,8 +29,6 @@ from positionbias.report.record import Finding, records_of, said
 from positionbias.report.table import (
     DOUBTFUL,
     MARK,
-    OVER_NOTE,
-    P_NOTE,
     RowTable,
     Value,
     where_printed,
@@ -79,66 +75,16 @@ FIRST_STAGE = RowTable(
     where=f"{MEAN} and role == 'first stage'",
     cells=[Value("mean")],
 )
-CHOSEN = RowTable(
-    name="leakage-chosen",
-    title="Training instances chosen, fold by fold",
-    stub={"measure": "Measure", "system": "Model", "trained": "Training set"},
-    across=["label"],
-    where="statistic == 'chosen instances'",
-    cells=[Value("chosen instances", form=",")],
-)
-LEAKAGE_TESTS = RowTable(
-    name="leakage-tests",
-    title="Leakage against none",
-    stub={"measure": "Measure", "system": "Model", "trained": "Leakage"},
-    where=TESTS,
-    cells=comparison_cells("Without", "With", CORRECTION),
-    notes=[
-        "Difference = with − without leakage, topic by topic; effect size: its mean over its "
-        "deviation (d_z).",
-        P_NOTE,
-        OVER_NOTE,
-    ],
-)
-SIZES = RowTable(
-    name="leakage-sizes",
-    title="Effectiveness by training set size",
-    stub={"system": "Model", "subset": "Topics", "label": "Instances"},
-    across=["trained"],
-    where=BY_SIZE,
-    cells=[
-        Value("mean", HEADLINE),
-        Value("change", "less no leakage", "+.3f"),
-    ],
-    notes=["Means over the training seeds; intervals over topics."],
-)
 ORDERS = RowTable(
     name="leakage-orders",
     title="The order of the models",
     stub={"measure": "Measure", "trained": "Leakage"},
-    where="statistic in ['tau_b', 'swaps']",
+    where="statistic == 'swaps'",
     cells=[
-        Value("tau_b", "Kendall's τ"),
         Value("swaps", "Swaps", ","),
         Value("swaps", "which", show="label"),
     ],
     notes=["Against the order of the models without leakage. A < B: A was better, and B is."],
-)
-SETS = RowTable(
-    name="leakage-sets",
-    title="The training sets",
-    stub={"trained": "Training set", "label": "Instances"},
-    where="measure == 'training set'",
-    cells=[
-        Value("leaked instances", "Leaked instances", ","),
-        Value("leaked queries", "Leaked queries", ","),
-        Value("topics leaked", "Topics leaked", ","),
-        Value("topics leaked without candidates", "Topics leaked without candidates", ","),
-        Value("share leaked", "Leaked share", ".1%"),
-    ],
-    notes=[
-        "An instance is a query with one passage; a leaked query stands in two instances or more."
-    ],
 )
 
 
@@ -224,26 +170,6 @@ def _headline(rows: DataFrame) -> list[str]:
     return [f"{capital(told)} in {HEADLINE} (Bonferroni p < {LEVEL:g})."] if parts else []
 
 
-def _findings(rows: DataFrame) -> list[Finding]:
-    """Return findings on effects and memories."""
-    return [*_effects(rows), *_memories(rows)]
-
-
-def _effects(rows: DataFrame) -> list[Finding]:
-    """Compare each leakage with none in the headline measure."""
-    findings = []
-    for one in records_of(rows, ["system", "trained"], f"measure == '{HEADLINE}' and {TESTS}"):
-        text = said(
-            f"{capital(one.keys['trained'])} of {{system}}: {HEADLINE} {{candidate mean:.3f}} "
-            "against {baseline mean:.3f} without, difference ",
-            one,
-        )
-        significant = is_significant(one.rows["difference"].p_adjusted)
-        text += f"{comparison_text(one, CORRECTION)}; {'' if significant else 'not '}significant."
-        findings.append(Finding(text, significant or None))
-    return findings
-
-
 def _memories(rows: DataFrame) -> list[Finding]:
     """Report the gap between leaked passages, in a sentence per model and leakage."""
     where = f"measure == '{OFFSET}' and whose == ''"
@@ -302,7 +228,7 @@ SHOWN = Presentation(
     study="leakage",
     prepare=named,
     headline=_headline,
-    findings=_findings,
+    findings=_memories,
     questions=[LEAKAGE_QUESTION, MEMORY_QUESTION],
     sections=(
         RowSection(
@@ -313,8 +239,8 @@ SHOWN = Presentation(
             "leakage); the test queries themselves, with their judged passages (test leakage), "
             "which bounds what leakage can do.",
             figures=[SIZES_FIGURE],
-            tables=[EFFECTIVENESS, LEAKAGE_TESTS, ORDERS, SETS],
-            folded=[FIRST_STAGE, SIZES, CHOSEN],
+            tables=[EFFECTIVENESS, ORDERS],
+            folded=[FIRST_STAGE],
         ),
         RowSection(
             anchor="memories",

@@ -24,6 +24,7 @@ from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run
 from positionbias.experiments.candidates import check_candidates
 from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.same_settings import record_of
 from positionbias.experiments.workspace import Workspace
 from positionbias.leakage.pairs import pairs_file
 from positionbias.leakage.settings import LeakedSettings
@@ -37,10 +38,11 @@ from positionbias.papers.leakage import NO
 from positionbias.papers.leakage.measured import (
     LeakageStudy,
     Training,
+    leaked_pairs,
     measure_leakage,
     target_folds,
+    with_leaked,
 )
-from positionbias.papers.leakage.memorisation import leaked_pairs, with_leaked
 from positionbias.papers.leakage.settings import LeakageSettings
 
 __all__ = ["run_study"]
@@ -110,7 +112,7 @@ def run_study(collection: Collection, settings: LeakageSettings, workspace: Work
     return workspace.results(
         f"Leakage: {target} of {collection.name}",
         "study leakage",
-        {**settings.record(), "collection": dict(collection.manifest.settings)},
+        {"settings": record_of(settings), "collection": dict(collection.manifest.settings)},
         study.inputs(),
         lambda: measure_leakage(study),
         notes=NOTES,

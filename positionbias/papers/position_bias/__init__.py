@@ -1,5 +1,5 @@
-"""The studies of position: effects of a collection's bias on re-rankers, levels of bias, other
-models, remedies, training on another collection.
+"""The studies of position: effects of a collection's bias on re-rankers, other models, remedies,
+training on another collection.
 
 "Mitigating the Position Bias of Transformer Models in Passage Re-Ranking" (ECIR 2021), Figures 1
 and 2 and Tables 1 to 5. All are one grid of trainings and tests, and write the same rows; the names
@@ -14,40 +14,21 @@ from enum import StrEnum
 from positionbias.models.shapes import Positions
 
 __all__ = [
-    "AT_INFERENCE",
-    "BASELINES",
-    "CHANGE",
-    "CUT",
-    "FIRST",
-    "INSTEAD",
-    "IN_TRAINING",
-    "LEVELS",
-    "MOVED",
-    "NO_REMEDY",
-    "OF_TK",
-    "PAPER",
-    "POSITION",
-    "REMEDIES",
-    "RERANKER",
-    "TAUGHT",
-    "TEST_SETS",
-    "TRAININGS",
-    "VARIANTS",
-    "WHOLE",
-    "Shift",
-]
+    "AT_INFERENCE", "BASELINES", "CUT", "FIRST", "INSTEAD", "IN_TRAINING", "MOVED", "NO_REMEDY",
+    "OF_TK", "PAPER", "POSITION", "REMEDIES", "RERANKER", "TAUGHT", "TEST_SETS", "TRAININGS",
+    "VARIANTS", "WHOLE", "Shift",
+]  # fmt: skip
 
 PAPER = "Mitigating the Position Bias of Transformer Models in Passage Re-Ranking (ECIR 2021)"
 # roles of systems
 FIRST, POSITION, RERANKER = "first stage", "position", "re-ranker"
 # families of comparisons begin with these: one system on rotated and on original test passages; two
-# trainings on the same passages; a model and a baseline; the change by rotation at two levels of
-# front-loading; rotated data and a model with other positions; a remedy and none
-TEST_SETS, TRAININGS, BASELINES, LEVELS = "test passages", "trainings", "baselines", "levels"
+# trainings on the same passages; a model and a baseline; rotated data and a model with other
+# positions; a remedy and none
+TEST_SETS, TRAININGS, BASELINES = "test passages", "trainings", "baselines"
 INSTEAD, REMEDIES = "rotated data or another model", "remedies"
 # subsets of test queries
 WHOLE, CUT = "answer left whole", "answer cut"
-CHANGE = "change by rotation"
 VARIANTS: Mapping[Positions, str] = {  # a model's positions in results
     "sinusoid": "sinusoid positions",
     "none": "no positions",

@@ -2,7 +2,7 @@
 comparisons, places of answers, term similarity, trainings.
 
 A system has the passages of its training as ``training``, in a study of other collections the first
-one with its passages as ``source``, and the arm of the study (a level, a model's positions, a
+one with its passages as ``source``, and the arm of the study (a model's positions, a
 remedy) as ``variant``; ``test`` are the passages that were re-ranked.
 """
 
@@ -24,7 +24,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.answers import Compared
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.records import Comparison, Facts
-from positionbias.evaluation.trainings import Repeat, Values, changes, figures_over, paired
+from positionbias.evaluation.trainings import Repeat, Values, figures_over, paired
 from positionbias.experiments.against import MARGIN
 from positionbias.experiments.candidates import judgements
 from positionbias.experiments.described import add_contents, add_rotation
@@ -40,11 +40,9 @@ from positionbias.experiments.measured import (
 from positionbias.models.remedied import trained_folder
 from positionbias.papers.position_bias import (
     BASELINES,
-    CHANGE,
     CUT,
     FIRST,
     INSTEAD,
-    LEVELS,
     MOVED,
     NO_REMEDY,
     POSITION,
@@ -60,10 +58,10 @@ from positionbias.papers.position_bias.settings import TRAIN, GridSettings, Posi
 from positionbias.positions.debias import queries_by_cut
 from positionbias.positions.histogram import position_histogram
 from positionbias.positions.measured import histogram_rows
-from positionbias.positions.settings import AnswerRange, HistogramOptions, Matching
+from positionbias.positions.settings import HistogramOptions, Matching
 from positionbias.probe.measured import MATS
 
-__all__ = ["ORIGINAL", "PositionStudy", "Text", "Trained", "measure_positions", "variant_of"]
+__all__ = ["ORIGINAL", "PositionStudy", "Text", "Trained", "measure_positions"]
 
 PUBLISHED = Path(__file__).with_name("published.csv")
 # how a collection was made → the paper's collection that it is, whole or in part
@@ -95,7 +93,7 @@ class Trained(NamedTuple):
 @dataclass(frozen=True)
 class PositionStudy:
     """The inputs of the measurements. ``candidates`` are a run a test split, ``by_position`` runs
-    by position alone, ``levels`` collections by variant. ``rotated`` are rotations of the
+    by position alone. ``rotated`` are rotations of the
     collection that is tested, or of the ``source`` that models were trained on first.
     """
 
@@ -105,7 +103,6 @@ class PositionStudy:
     rotated: Mapping[int, Path]
     trained: Sequence[Trained]
     by_position: Mapping[Text, tuple[Path, ...]] = field(default_factory=dict)
-    levels: Mapping[str, Path] = field(default_factory=dict)
     source: Path | None = None
     map_shards: MapShards = map
 
@@ -113,7 +110,6 @@ class PositionStudy:
         """Return every input artefact, by name."""
         runs = [self.by_position, *(one.runs for one in self.trained)]
         made = [
-            *self.levels.values(),
             *(path for of in runs for paths in of.values() for path in paths),
             *(path for one in self.trained for path in (one.path, *one.probes.values())),
             *(one.moved for one in self.trained if one.moved),
@@ -200,7 +196,7 @@ class _Measuring(Systems):
                 for (seed, draw), values in repeats.items() if len(repeats) > 1 else ():
                     own = replace(facts, seed=seed, rotation=draw)
                     self.mean(measure, self.split, own, {(seed, draw): values})
-        self.compare([*self.by_test_set(), *self.by_system(), *self.between_levels()])
+        self.compare([*self.by_test_set(), *self.by_system()])
         self._similarity()
         for one in self.study.trained:
             if trained_folder(one.path) == one.path:  # a remedy at inference trains nothing
@@ -240,8 +236,6 @@ class _Measuring(Systems):
                 self.whole[draw] = sides[WHOLE]
                 for side, queries in sides.items():
                     made.add("test queries", side, len(queries), split=self.split, **cells)
-        for variant, path in study.levels.items():
-            add_places(Collection(path), variant=variant)
 
     def _cut(self, rotated: Collection, splits: Set[str]) -> dict[str, set[str]]:
         """Return the test queries whose answers a rotation left whole, and those with a cut one."""
@@ -348,29 +342,6 @@ class _Measuring(Systems):
         kinds = settings.positions if isinstance(settings, PositionBiasSettings) else ()
         return [VARIANTS[kind] for kind in kinds]
 
-    def between_levels(self) -> Iterator[Tested]:
-        """Compare the change by rotation of the most front-loaded level with that of the least,
-        query by query, so that the effect of rotation on the text itself cancels out.
-        """
-        settings = self.settings
-        doses = settings.doses if isinstance(settings, PositionBiasSettings) else ()
-        levels = [variant_of(dose) for dose in sorted(doses, key=lambda dose: dose.low + dose.high)]
-        measure = settings.measures[0]
-        for most in self._models():
-            if not levels or most.variant != levels[0]:
-                continue
-            both = [replace(most, variant=levels[-1]), most]
-            moved = [
-                changes(tested.repeats)
-                for one in both
-                for tested in self._tested(TEST_SETS, measure, *self._on_tests(one))
-                if not tested.answer
-            ]
-            if len(moved) == 2 and (repeats := paired(*moved)):
-                base, system = (replace(one, test="rotated") for one in both)
-                name, family = f"{measure}, {CHANGE}", f"{LEVELS}: {measure}"
-                yield Tested(family, name, self.split, base, system, repeats, relative=False)
-
     def _on_tests(self, facts: Facts) -> tuple[Facts, Facts]:
         """Return a system on original and on rotated passages."""
         return replace(facts, test="original"), replace(facts, test="rotated")
@@ -428,7 +399,7 @@ class _Measuring(Systems):
         source = Collection(self.study.source) if self.study.source else None
         theirs = COLLECTIONS.get(self.collection.manifest.command)
         first = COLLECTIONS.get(source.manifest.command) if source else None
-        # of levels, positions and remedies the paper prints nothing
+        # of positions and remedies the paper prints nothing
         plain = not any(facts.variant for facts in self._models())
         models = {"", *(facts.model for facts in self._models() if plain)}
         tables = ("Table 1", "Table 5") if source else ("Table 1", "Table 2", "Table 3", "Table 4")
@@ -441,11 +412,6 @@ class _Measuring(Systems):
                 continue
             own = {"source": f"{source.name} ({text}"} if began and source else {}
             self.made.add(**{**cell, **own, "collection": self.collection.name})
-
-
-def variant_of(dose: AnswerRange) -> str:
-    """Return the variant of a level's trainings."""
-    return f"answers in {dose}"
 
 
 def system_of(facts: Facts) -> Facts:

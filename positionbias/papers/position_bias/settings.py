@@ -20,7 +20,7 @@ from positionbias.core.settings import (
     settings_of,
 )
 from positionbias.experiments.model_options import CANDIDATES, DRAWS, SEEDS
-from positionbias.experiments.model_settings import ModelSettings, with_assignments
+from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.kinds import scores_log_probabilities
 from positionbias.models.remedies import AnyRemedy, Remedy, read_remedy
@@ -28,7 +28,6 @@ from positionbias.models.shapes import POSITIONS, Positions
 from positionbias.papers import StudyCommand
 from positionbias.papers.position_bias import IN_TRAINING, OF_TK, TAUGHT
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import AnswerRange
 from positionbias.text.words import USUAL_WORDS, WordMethod
 
 __all__ = [
@@ -126,19 +125,8 @@ class GridSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionBiasSettings(GridSettings):
-    """The same settings, with arms: ranges of the starts of training answers (``doses``), or kinds
-    of positions of one TK.
-    """
+    """The same settings, with an arm for each kind of positions of one TK."""
 
-    doses: tuple[AnswerRange, ...] = setting(
-        (),
-        "An arm for this range of the starts of training answers, as for posbias select; given "
-        "twice or more.",
-        flags=("--answers-in",),
-        metavar="LOW:HIGH",
-        panel=Panel.BASIC,
-        absent="all training answers, in one arm",
-    )
     positions: tuple[Positions, ...] = setting(
         (),
         "An arm for TK with these positions, the usual ones first: sinusoid, none or relative; "
@@ -149,20 +137,12 @@ class PositionBiasSettings(GridSettings):
 
     def __post_init__(self) -> None:
         GridSettings.__post_init__(self)
-        if self.doses and self.positions:
+        known = {name for name in self.positions if name in POSITIONS}
+        if self.positions and len(known) < max(2, len(self.positions)):
             raise SettingError(
-                "--answers-in, --positions: give one of the two; each makes the arms of a study"
+                f"--positions: wanted two or more of {', '.join(POSITIONS)}, each once; found "
+                f"{', '.join(self.positions)}; give --positions again"
             )
-        known = [name for name in self.positions if name in POSITIONS]
-        for flag, given, fitting, wanted in (
-            ("--answers-in", self.doses, self.doses, "two or more"),
-            ("--positions", self.positions, known, f"two or more of {', '.join(POSITIONS)}"),
-        ):
-            if given and len(set(fitting)) < max(2, len(given)):
-                raise SettingError(
-                    f"{flag}: wanted {wanted}, each once; found {', '.join(map(str, given))}; give "
-                    f"{flag} again"
-                )
         kinds = [model.kind for model in self.models]
         if self.positions and kinds != ["tk"]:
             raise SettingError(
@@ -239,27 +219,9 @@ class RemedySettings(GridSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferSettings(GridSettings):
-    """The settings of the target, and what differs on the source. Tests are on original passages,
-    without MATS.
-    """
+    """The same settings; tests are on original passages, without MATS."""
 
     probe_passages: int | None = None
-    source_assignments: tuple[str, ...] = setting(
-        (),
-        "As --set, only for the training on SOURCE; may be given again.",
-        flags=("--set-source",),
-        metavar="[MODEL.]SETTING=VALUE",
-        panel=Panel.BASIC,
-    )
-
-    def __post_init__(self) -> None:
-        GridSettings.__post_init__(self)
-        _ = self.source_models  # report conflicts before the study begins
-
-    @property
-    def source_models(self) -> tuple[ModelSettings, ...]:
-        """Return the models as they are trained on the source."""
-        return with_assignments(self.models, self.source_assignments, flag="--set-source")
 
 
 def _command(
@@ -294,13 +256,9 @@ COMMANDS: Mapping[str, StudyCommand] = {
 Trains each model on the original and on the rotated passages, tests both on both, and writes
 results, tables and report.html.
 
-With --answers-in it does so for each range of the starts of training answers, with equally many
-queries in each: does the bias grow with their front-loading? With --positions it does so for TK
-with each kind of positions (relative: Shaw et al. 2018): is rotating the data better than changing
-the model?
+With --positions it does so for TK with each kind of positions (relative: Shaw et al. 2018): is
+rotating the data better than changing the model?
 
-    posbias study position-bias squad --answers-in 0:0.2 --answers-in 0:0.5 --answers-in 0:1 \\
-            --out squad-dose
     posbias study position-bias squad --positions sinusoid --positions none --positions relative \\
             --out squad-positions
 """,

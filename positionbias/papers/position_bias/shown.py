@@ -25,11 +25,9 @@ from positionbias.evaluation.crossed import (
 from positionbias.experiments.against import MARGIN
 from positionbias.experiments.endings import ending_sentences, training_section
 from positionbias.experiments.shown import (
-    EFFECT_NOTE,
     IDLE,
     NAMES,
     TRAIN_LONGER,
-    comparison_cells,
     comparison_question,
     parts_of,
 )
@@ -39,7 +37,6 @@ from positionbias.papers.position_bias import (
     CUT,
     IN_TRAINING,
     INSTEAD,
-    LEVELS,
     MOVED,
     NO_REMEDY,
     PAPER,
@@ -61,8 +58,6 @@ from positionbias.report.similarity import SECTION as SIMILARITY
 from positionbias.report.table import (
     DOUBTFUL,
     MARK,
-    OVER_NOTE,
-    P_NOTE,
     RowTable,
     Value,
     where_printed,
@@ -74,7 +69,6 @@ __all__ = ["SHOWN"]
 PRINTED = f"Published: {PAPER}. Ours is another experiment, not a repetition of it."
 MODELS = "role == 're-ranker'"
 OVERALL = "axis == '' and subset == '' and seed == -1 and rotation == -1"
-OF_LEVELS = f"measure == '{ANSWERS}' and axis == '' and variant != ''"
 
 
 def _along(family: str, statistic: str = "difference") -> str:
@@ -195,35 +189,6 @@ EFFECTIVENESS = RowTable(
         f"{MARK} after Holm's correction over all trainings and test passages of a measure.",
         _over,
         where_printed(f"{PRINTED} It prints the letters of rows that are worse by Wilcoxon's p."),
-    ],
-)
-COMPARISONS = RowTable(
-    name="comparisons",
-    title="All comparisons",
-    stub={
-        "family": "Compared",
-        "place": "Test passages",
-        "subset": "Test queries",
-        "whole": "System B",
-        "beside": "System A",
-    },
-    where="family != '' and seed == -1 and whose == ''",
-    cells=comparison_cells("A", "B"),
-    notes=[EFFECT_NOTE, P_NOTE, OVER_NOTE],
-)
-LEVEL_TABLE = RowTable(
-    name="levels",
-    title="Levels of front-loading",
-    stub={"variant": "Training queries"},
-    where=OF_LEVELS,
-    cells=[
-        Value("mean", "Answers", ",", show="count"),
-        Value("first fifth", "In the first fifth"),
-        Value("mean", "Mean position"),
-    ],
-    notes=[
-        "Every level has the same number of training queries; validation and test queries are the "
-        "same for all."
     ],
 )
 REMEDY_TABLE = RowTable(
@@ -440,18 +405,6 @@ SENTENCES = (
         f"left that of {{{WHOLE}:,}} whole.",
         statistic=CUT,
     ),
-    Sentence(
-        ["whole", "beside"],
-        _along(LEVELS),
-        "{whole}: the change by rotation less that of one trained on {beside} is {shown}: "
-        "{verdict}.",
-        verdicts=_between(
-            "the more front-loaded training loses less",
-            "the more front-loaded training loses more",
-            "these data do not distinguish them",
-            good=False,
-        ),
-    ),
     _of_trainings(INSTEAD),
     _of_trainings(TRAININGS),
     Sentence(
@@ -473,13 +426,6 @@ SENTENCES = (
         "{whole} is not shown to beat {beside} on the {place}, so its use of position matters "
         "little: difference {shown}{verdict}.",
         verdicts=dict.fromkeys(Compared, (", after Holm's correction", False)),
-    ),
-    Sentence(
-        ["whole"],
-        f"measure == '{MATS}' and {OVERALL} and test == 'original' and whose == ''",
-        "{whole}: MATS on the original passages is {mean:.3f}. It also falls with longer training, "
-        "as an untrained TK depends strongly on position.",
-        statistic="mean",
     ),
 )
 
@@ -544,8 +490,7 @@ SHOWN = Presentation(
             "owed to position. A rotation can also cut through an answer; the queries whose answer "
             "was left whole leave that out.",
             figures=[CHANGE_FIGURE],
-            tables=[EFFECTIVENESS, REMEDY_TABLE, LEVEL_TABLE],
-            folded=[COMPARISONS],
+            tables=[EFFECTIVENESS, REMEDY_TABLE],
         ),
         RowSection(
             anchor="remedies",
@@ -561,5 +506,5 @@ SHOWN = Presentation(
     ),
     text=[],
     main=("remedies", "change"),
-    after_study=("effectiveness", "remedies", "levels", "positions"),
+    after_study=("effectiveness", "remedies", "positions"),
 )

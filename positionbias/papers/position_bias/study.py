@@ -6,21 +6,17 @@
 
 What else the trainings differ in (``Facts.variant``, ``Facts.source``) are the arms of a study:
 
-    --answers-in  for each level: keep the training queries whose answers start in one part of their
-                  passages, as many for every level
-    --positions   TK with each kind of positions
-    remedies      train without a remedy, and with each remedy in data, loss or model; give the
-                  first each remedy at inference; also move the answering sentence of test passages
-    transfer      train on the target; on another collection first; on its rotated passages first;
-                  test all on the target's original passages
+    --positions  TK with each kind of positions
+    remedies     train without a remedy, and with each remedy in data, loss or model; give the first
+                 each remedy at inference; also move the answering sentence of test passages
+    transfer     train on the target; on another collection first; on its rotated passages first;
+                 test all on the target's original passages
 
 Every step is restartable (``experiments.step``). The original and the rotated test share queries,
 judgements and candidates, and differ only in the text that a re-ranker reads. Every training seed
 is combined with every rotation draw. A model trained on the passages of one draw is tested on the
-original passages and on those of that draw, others on those of all draws. Levels differ only in
-their training queries: passages, candidates, validation and test queries are always those of the
-collection [decision]. The paper says of positions only that relative ones brought no improvement
-(end of §7).
+original passages and on those of that draw, others on those of all draws. The paper says of
+positions only that relative ones brought no improvement (end of §7).
 
 Bias is measured in two ways, as a remedy makes its own manipulation harmless by construction: the
 change of quality when passages are rotated, and the effect of moving the answering sentence, the
@@ -46,7 +42,7 @@ from positionbias.experiments.same_settings import record_of
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.kinds import has_term_vectors
 from positionbias.models.remedies import AnyRemedy, Remedy
-from positionbias.models.shapes import Positions, TKConfig
+from positionbias.models.shapes import TKConfig
 from positionbias.papers.position_bias import (
     AT_INFERENCE,
     NO_REMEDY,
@@ -59,7 +55,6 @@ from positionbias.papers.position_bias.measured import (
     Text,
     Trained,
     measure_positions,
-    variant_of,
 )
 from positionbias.papers.position_bias.settings import (
     TRAIN,
@@ -70,8 +65,6 @@ from positionbias.papers.position_bias.settings import (
 )
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.select import count_fitting, select
-from positionbias.positions.settings import AnswerRange, Matching, Selection
 from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
@@ -233,7 +226,6 @@ class Grid:
         trainings: Iterable[Training],
         *,
         command: str = "study position-bias",
-        levels: Mapping[str, Path] | None = None,
         notes: Sequence[str] = (),
     ) -> Path:
         """Make and test every training; return the folder of the results."""
@@ -249,7 +241,6 @@ class Grid:
             self.rotated,
             [trained for part in parts for trained in part],
             by_position,
-            levels or {},
             source=None if self.source is None else self.source.path,
             map_shards=workspace.map_shards,
         )
@@ -327,116 +318,41 @@ def _named(text: Text) -> str:
     return f"{test}-" if draw is None else f"{test}-{draw}-"
 
 
-# -- position bias, by level and kind of positions -------------------------------------------------
-
-
-class Arm(NamedTuple):
-    """Trainings that share a ``variant``, which ``label`` names in files: the passages of each
-    text, and the models.
-    """
-
-    variant: str
-    label: str
-    texts: Mapping[Text, Path]
-    models: Sequence[ModelSettings]
+# -- position bias, by kind of positions -----------------------------------------------------------
 
 
 def run_position_bias(
     collection: Collection, settings: PositionBiasSettings, workspace: Workspace
 ) -> Path:
-    """Run the study on ``collection`` in the workspace, with its arms; return the folder of its
-    results.
+    """Run the study on ``collection`` in the workspace, for each kind of positions if there are
+    several; return the folder of its results.
 
     Raises:
-        InputError: as ``Grid.of``, or a level without a training query.
+        InputError: as ``Grid.of``.
     """
-    check_splits(collection, settings.splits, settings.tests)
-    # what does not fit is refused before anything is made
-    selections = _selections(collection, settings, workspace)
     grid = Grid.of(collection, settings, workspace)
-    levels = {
-        dose: Arm(variant_of(dose), _label(dose), _selected(grid, selection), settings.models)
-        for dose, selection in selections.items()
-    }
-    kinds = [
-        Arm(VARIANTS[name], name, grid.texts, [_with_positions(settings.models[0], name)])
-        for name in settings.positions
-    ]
-    arms = [*levels.values(), *kinds] or [Arm("", "", grid.texts, settings.models)]
-    number = next((one.queries for one in selections.values()), 0)
-    notes = [
-        f"Every level has {number:,} training queries; validation and test queries are not "
-        "selected, and are the same for all."
-    ]
-    return grid.results(
-        f"Position bias: {collection.name}",
-        _trainings(grid, arms),
-        levels={arm.variant: arm.texts[ORIGINAL] for arm in levels.values()},
-        notes=notes if levels else (),
-    )
+    return grid.results(f"Position bias: {collection.name}", _trainings(grid, settings))
 
 
-def _trainings(grid: Grid, arms: Sequence[Arm]) -> Iterator[Training]:
+def _trainings(grid: Grid, settings: PositionBiasSettings) -> Iterator[Training]:
     """Yield all trainings, one seed after another, original passages first, so that an interrupted
     study has whole comparisons.
     """
-    for seed, arm in product(grid.settings.seeds, arms):
-        for model, ((text, draw), path) in product(arm.models, arm.texts.items()):
+    arms = [("", "", model) for model in settings.models]
+    if settings.positions:
+        (usual,) = settings.models
+        arms = [
+            (VARIANTS[name], name, replace(usual, model=replace(usual.model, positions=name)))
+            for name in settings.positions
+        ]
+    for seed, (variant, positions, model) in product(settings.seeds, arms):
+        for (text, draw), path in grid.texts.items():
             began = model.pretrained
             facts = Facts(
-                model.kind, text, rotation=draw, seed=seed, pretrained=began, variant=arm.variant
+                model.kind, text, rotation=draw, seed=seed, pretrained=began, variant=variant
             )
-            parts = [model.kind, arm.label, f"{_named((text, draw))}seed-{seed}"]
+            parts = [model.kind, positions, f"{_named((text, draw))}seed-{seed}"]
             yield Training(facts, "-".join(filter(None, parts)), path, grid.plan(model, seed))
-
-
-def _with_positions(model: ModelSettings, positions: Positions) -> ModelSettings:
-    return replace(model, model=replace(model.model, positions=positions))
-
-
-def _label(dose: AnswerRange) -> str:
-    """Return the label of a level's trainings in files."""
-    return f"answers-{dose.low:g}-{dose.high:g}".replace(".", "_")
-
-
-def _selections(
-    collection: Collection, settings: PositionBiasSettings, workspace: Workspace
-) -> dict[AnswerRange, Selection]:
-    """Return the selection of each level's training queries: as many as the smallest has."""
-    selections = {
-        dose: Selection(dose, TRAIN, matching=Matching(words=settings.words), seed=settings.seed)
-        for dose in settings.doses
-    }
-    over = workspace.map_shards
-    counts = [count_fitting(collection, one, map_shards=over) for one in selections.values()]
-    return {dose: replace(one, queries=min(counts)) for dose, one in selections.items()}
-
-
-def _selected(grid: Grid, selection: Selection) -> dict[Text, Path]:
-    """Return the collection and its rotations, all with the same training queries of one level."""
-    workspace, label, original = grid.workspace, _label(selection.answers_in), grid.texts[ORIGINAL]
-
-    def selected(text: Text, source: Path) -> Path:
-        place = workspace.folder / "selected" / label / _named(text).rstrip("-")
-        inputs = {"collection": source, "chosen by": original}
-
-        def make() -> None:
-            collection = Collection(source)
-            select(
-                collection,
-                place,
-                selection,
-                by=None if text == ORIGINAL else Collection(original),
-                map_shards=workspace.map_shards,
-                overwrite=True,
-                name=f"{collection.name}, {variant_of(selection.answers_in)}",
-                provenance=workspace.engine.host,
-            )
-
-        name = f"select-{label}-{place.name}"
-        return workspace.make(name, place, selection.record(), inputs, make)
-
-    return {text: selected(text, source) for text, source in grid.texts.items()}
 
 
 # -- remedies --------------------------------------------------------------------------------------
@@ -537,16 +453,15 @@ def run_transfer(
         "its own. A seed is that of both trainings.",
     )
     title = f"Transfer: {source.name} to {target.name}"
-    trainings = _transferred(grid, before, settings)
+    trainings = _transferred(grid, before)
     return grid.results(title, trainings, command="study transfer", notes=notes)
 
 
-def _transferred(grid: Grid, before: Grid, settings: TransferSettings) -> Iterator[Training]:
+def _transferred(grid: Grid, before: Grid) -> Iterator[Training]:
     """Yield every training on the target alone, then those on each text of the source before it."""
     first, place = before.collection, grid.collection.path
     texts = [(ORIGINAL, first.path), *((("rotated", d), path) for d, path in grid.rotated.items())]
-    models = list(zip(settings.models, settings.source_models, strict=True))
-    for seed, (model, on_source) in product(settings.seeds, models):
+    for seed, model in product(grid.settings.seeds, grid.settings.models):
         plan, kind = grid.plan(model, seed), model.kind
         alone = Facts(kind, "original", seed=seed, pretrained=model.pretrained)
         yield Training(alone, f"{kind}-seed-{seed}", place, plan)
@@ -555,7 +470,7 @@ def _transferred(grid: Grid, before: Grid, settings: TransferSettings) -> Iterat
             after = replace(alone, source=f"{first.name} ({text})", rotation=draw)
             began = replace(alone, training=text, rotation=draw, variant=f"on {first.name}")
             then = Training(after, f"{kind}-after-{rest}", place, plan)
-            own = before.plan(on_source, seed)
+            own = before.plan(model, seed)
             yield Training(began, f"{kind}-on-source-{rest}", path, own, (then,), begun=True)
 
 

@@ -33,9 +33,8 @@ from positionbias.experiments.measured import (
 )
 from positionbias.papers.tripclick import ENSEMBLE, HEADLINE, JUDGED, REGENERATED, RERANKER, Fall
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
-from positionbias.papers.tripclick.trainsets import count_set
 
-__all__ = ["TripClickStudy", "fall", "measure_tripclick", "within_candidates"]
+__all__ = ["TripClickStudy", "count_set", "fall", "measure_tripclick", "within_candidates"]
 
 RANKED = (HEADLINE, "RR@10")
 RECALL = (100, 200, 1000)
@@ -236,3 +235,24 @@ def within_candidates(
     """
     sizes = [len(candidates.numbers(item)) if item in candidates else 0 for item in query_ids]
     return [depth for depth in depths if 2 * sum(size >= depth for size in sizes) >= len(sizes)]
+
+
+def count_set(
+    groups: Groups, collection: Collection, settings: TripClickSettings
+) -> dict[str, int]:
+    """Count groups, queries, positives (of a query, each once), and negatives; and those that are
+    false, relevant by the complete judgements, if there are any.
+    """
+    complete = settings.complete_qrels
+    qrels = [] if complete is None else collection.qrels(settings.source, complete)
+    truth = {(qrel.query_id, qrel.passage_id) for qrel in qrels if qrel.grade > 0}
+    queries, positives = set[str](), set[tuple[str, str]]()
+    negatives = false = 0
+    for query_id, (positive, *others), *_ in groups:
+        queries.add(query_id)
+        positives.add((query_id, positive))
+        negatives += len(others)
+        false += sum((query_id, passage_id) in truth for passage_id in others)
+    counts = {"groups": len(groups), "queries": len(queries), "positives": len(positives)}
+    counts["negatives"] = negatives
+    return counts if complete is None else {**counts, "false negatives": false}

@@ -58,11 +58,11 @@ class JudgedSplit(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripClickSettings:
-    """Settings of the study; its help explains an empty ``compared``.
+    """Settings of the study.
 
-    Models are trained on triples with BM25's negatives, and the models ``compared`` also on every
-    other set. ``depths`` beyond ``retrieval_depth`` are left out. A validation re-ranks to
-    ``depth``, like the tests, so that weights are chosen at the depth at which they are used.
+    Models are trained on triples with BM25's negatives, the models ``compared`` (none: re-rankers)
+    also on every other set. ``depths`` beyond ``retrieval_depth`` are left out. A validation
+    re-ranks to ``depth``, like the tests, so that weights are chosen at the depth of their use.
     """
 
     PANEL = Panel.ADVANCED

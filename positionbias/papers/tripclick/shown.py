@@ -4,17 +4,14 @@ depth.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pandas import DataFrame
 
-from positionbias.evaluation.answers import LEVEL, Compared, is_significant
+from positionbias.evaluation.answers import LEVEL, Compared
 from positionbias.experiments.endings import ending_sentences, training_section
 from positionbias.experiments.shown import (
     EFFECT_NOTE,
     comparison_cells,
     comparison_question,
-    comparison_text,
     named,
 )
 from positionbias.papers.tripclick import HEADLINE, REGENERATED, Fall
@@ -31,7 +28,7 @@ from positionbias.report.table import (
     where_printed,
 )
 
-__all__ = ["NEGATIVES_FIGURE", "SHOWN"]
+__all__ = ["DEPTH_FIGURE", "SHOWN"]
 
 PRINTED = (
     "Published: Establishing Strong Baselines for TripClick Health Retrieval (ECIR 2022). Ours is "
@@ -135,18 +132,6 @@ DEPTH_FIGURE = Lines(
     places=2,
     tall=2.5,
 )
-NEGATIVES_FIGURE = replace(
-    DEPTH_FIGURE,
-    name="tripclick-negatives",
-    where=f"{CURVE} and sets > 1",
-    caption=lambda rows: (
-        "The same models trained on different sets, with intervals over trainings and queries (of "
-        "one training seed over queries)."
-    ),
-    panel=("system", "split"),
-    heading="{system}, {split}",
-    series="trained",
-)
 
 
 def _headline(rows: DataFrame) -> list[str]:
@@ -161,7 +146,6 @@ def _findings(rows: DataFrame) -> list[Finding]:
     return [
         *_in_training(rows),
         *ending_sentences(rows),
-        *_negatives(rows),
         *_robust(rows),
     ]
 
@@ -179,18 +163,6 @@ def _in_training(rows: DataFrame) -> list[Finding]:
     late = records_of(rows, ["whole"], "measure == 'training' and seed == -1 and sets > 1")
     texts += [said(logged, one) for one in late]
     return [Finding(text) for text in texts if text]
-
-
-def _negatives(rows: DataFrame) -> list[Finding]:
-    """Compare every model between BM25's negatives and others."""
-    text = f"{{system}} on {{split}}, trained on {{trained}} less on {{beside}}: {HEADLINE} "
-    keys = ["split", "system", "trained", "beside"]
-    findings = []
-    for record in records_of(rows, keys, f"measure == '{HEADLINE}' and {NEGATIVES}"):
-        difference = record.rows["difference"]
-        holds = difference.value > 0 if is_significant(difference.p_adjusted) else None
-        findings.append(Finding(f"{said(text, record)}{comparison_text(record)}.", holds))
-    return findings
 
 
 def _robust(rows: DataFrame) -> list[Finding]:
@@ -251,13 +223,12 @@ SHOWN = Presentation(
             "false negatives in a training set, by the paper: pairs are ordered rightly less often "
             "in training, by smaller margins, and a model ranks worse the more candidates it "
             "re-ranks.",
-            figures=[NEGATIVES_FIGURE],
             tables=[SETS, NEGATIVES_TESTS],
         ),
         training_section("tripclick"),
     ),
     text=[],
-    main=("tripclick-negatives", "tripclick-depth"),
+    main=("tripclick-depth",),
     after_study=(
         "tripclick-reranking",
         "tripclick-retrieval",

@@ -1,5 +1,5 @@
-"""The arms of a study of position end to end on a small planted collection: levels of
-front-loading, kinds of positions, remedies.
+"""The arms of a study of position end to end on a small planted collection: kinds of positions,
+remedies.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import torch
 from pandas import DataFrame
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, SettingError
-from positionbias.core.manifest import read_manifest
+from positionbias.core.errors import SettingError
 from positionbias.core.rows import load
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.experiments.workspace import Workspace
@@ -21,21 +20,16 @@ from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias import (
     IN_TRAINING,
     INSTEAD,
-    LEVELS,
     MOVED,
     NO_REMEDY,
     OF_TK,
-    TEST_SETS,
     VARIANTS,
 )
 from positionbias.papers.position_bias.settings import PositionBiasSettings, RemedySettings
-from positionbias.papers.position_bias.shown import LEVEL_TABLE, REMEDY_TABLE, SHOWN
+from positionbias.papers.position_bias.shown import REMEDY_TABLE, SHOWN
 from positionbias.papers.position_bias.study import run_position_bias, run_remedies, with_remedy
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import AnswerRange
 from positionbias.positions.shuffle import SentenceShuffle
-from positionbias.probe.measured import MATS
-from positionbias.probe.passages import original_collection
 from positionbias.training.config import TrainConfig
 
 from ...tiny import TINY, planted
@@ -85,105 +79,6 @@ def trained(steps: list[str]) -> list[str]:
     return [step for step in steps if step.startswith("train-")]
 
 
-# -- levels of front-loading -----------------------------------------------------------------------
-
-FRONT, WHOLE = AnswerRange(0, 0.4), AnswerRange(0, 1)
-LEVELLED = replace(PLAIN, doses=(FRONT, WHOLE))
-LABELS = {"answers in 0:0.4": "answers-0-0_4", "answers in 0:1": "answers-0-1"}
-
-
-@pytest.fixture(scope="module")
-def of_levels(collection: Collection) -> Path:
-    out = collection.path.parent / "levels"
-    made = run(collection, out, LEVELLED)
-    assert made[0] == "rotate-1"
-    assert made[4:8] == [
-        f"select-{label}-{text}" for label in LABELS.values() for text in ("original", "rotated-1")
-    ]
-    assert trained(made) == [
-        f"train-tk-{label}-{text}-seed-1"
-        for label in LABELS.values()
-        for text in ("original", "rotated-1")
-    ]
-    assert made[-1] == "measure"
-    return out
-
-
-def test_each_level_has_as_many_training_queries_and_its_own(
-    of_levels: Path, collection: Collection
-) -> None:
-    manifest = read_manifest(of_levels / "results")
-    number = len(Collection(of_levels / "selected" / "answers-0-1" / "original").queries("train"))
-    assert 0 < number < 30
-    assert manifest.notes[-1].startswith(f"Every level has {number} training queries;")
-    for variant, label in LABELS.items():
-        texts = ("original", "rotated-1")
-        original, rotated = (Collection(of_levels / "selected" / label / text) for text in texts)
-        assert original.queries("train") == rotated.queries("train")
-        assert len(original.queries("train")) == number
-        for split in ("validation", "test"):
-            assert original.queries(split) == collection.queries(split)
-        assert original_collection(rotated).path.resolve() == collection.path.resolve()
-        assert original.name == f"planted, {variant}"
-        for text, own in zip(texts, (original, rotated), strict=True):
-            model = load_checkpoint(of_levels / "models" / f"tk-{label}-{text}-seed-1")
-            trained_on = model.manifest.input("collection")
-            assert trained_on is not None
-            assert trained_on.checksum == own.checksum
-            assert model.manifest.content["training_groups"] <= number
-
-
-def test_what_is_measured_of_levels(of_levels: Path) -> None:
-    rows = measured(of_levels)
-    places = rows.query("measure == 'answer positions' and axis == 'bin' and variant != ''")
-    assert list(places["variant"].unique()) == list(LABELS)
-    # answers that start in 0:0.4 are in the first eight of twenty bins
-    front = places[(places["variant"] == "answers in 0:0.4") & (places["count"] > 0)]
-    assert front["at"].max() < 0.4
-    tk = rows.query("model == 'tk' and statistic == 'mean' and axis == ''")
-    for measure in ("nDCG@10", MATS):  # levels, trainings, tests
-        measured_so = tk[tk["measure"] == measure]
-        keys = ["variant", "training", "test"]
-        assert set(measured_so[keys].itertuples(index=False, name=None)) == {
-            (variant, training, test) for variant in LABELS for training in BOTH for test in BOTH
-        }
-    # the difference between levels is that of their own differences between test passages
-    changes = differences(rows, TEST_SETS).query("role == 're-ranker'")
-    change = changes.set_index(["variant", "training"])["value"]
-    apart = differences(rows, LEVELS).set_index("training")["value"]
-    for training, value in apart.items():
-        most, least = (change[variant, training] for variant in LABELS)
-        assert value == pytest.approx(most - least)
-    lines = LEVEL_TABLE.table(rows).rows
-    assert [row[0].text for row in lines] == list(LABELS)
-    assert {row[1].text for row in lines} == {
-        str(int(number)) for number in places.groupby("variant")["count"].sum()
-    }
-
-
-def test_another_level_leaves_what_it_does_not_touch(
-    of_levels: Path, collection: Collection
-) -> None:
-    workspace = Workspace(of_levels, dry_run=True)
-    more = replace(LEVELLED, doses=(FRONT, WHOLE, AnswerRange(0, 0.8)))
-    run_position_bias(collection, more, workspace)
-    unmade = [step.name for step in workspace.planned if not step.done]
-    assert len(unmade) > 1
-    assert all("answers-0-0_8" in name for name in unmade[:-1])
-    assert unmade[-1] == "measure"
-
-
-def test_levels_that_do_not_fit_are_one_clear_line(collection: Collection, tmp_path: Path) -> None:
-    for doses in ((FRONT,), (FRONT, FRONT)):
-        with pytest.raises(SettingError, match="--answers-in: wanted two or more, each once; fou"):
-            PositionBiasSettings(doses=doses)
-    with pytest.raises(InputError, match=r"whose answers start in 0.999:1; found none among 30"):
-        run(collection, tmp_path / "x", replace(LEVELLED, doses=(WHOLE, AnswerRange(0.999, 1))))
-    with pytest.raises(InputError, match="found no dev"):
-        run(collection, tmp_path / "x", replace(LEVELLED, tests=("dev",)))
-    assert not (tmp_path / "x").exists()
-
-
 # -- positions of a model --------------------------------------------------------------------------
 
 POSITIONED = replace(PLAIN, positions=("sinusoid", "none"))
@@ -231,11 +126,6 @@ def test_models_differ_in_their_positions_alone(collection: Collection, tmp_path
 def test_positions_out_of_range_name_their_flag(change: dict, named: str) -> None:
     with pytest.raises(SettingError, match=rf"^{named}: wanted .*; found "):
         replace(POSITIONED, **change)
-
-
-def test_levels_and_positions_are_two_studies() -> None:
-    with pytest.raises(SettingError, match="--answers-in, --positions: give one of the two"):
-        replace(POSITIONED, doses=(FRONT, WHOLE))
 
 
 # -- remedies --------------------------------------------------------------------------------------

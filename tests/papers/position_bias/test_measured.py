@@ -1,5 +1,5 @@
 """What a study of position measures, worked by hand from made-up values: changes by rotation, what
-is paired with what, levels, remedies, and the paper's figures beside ours.
+is paired with what, remedies, and the paper's figures beside ours.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from positionbias.experiments.measured import system_cells
 from positionbias.papers.position_bias import (
     BASELINES,
     INSTEAD,
-    LEVELS,
     MOVED,
     REMEDIES,
     TEST_SETS,
@@ -35,11 +34,9 @@ from positionbias.papers.position_bias.measured import (
     PUBLISHED,
     Trained,
     _Measuring,
-    variant_of,
 )
 from positionbias.papers.position_bias.settings import PositionBiasSettings
 from positionbias.papers.position_bias.shown import SHOWN
-from positionbias.positions.settings import AnswerRange
 from positionbias.probe.ats import AtsCurve
 from positionbias.probe.measured import MATS, similarity_rows
 from positionbias.probe.term_vectors import Probed
@@ -262,45 +259,6 @@ def test_every_two_trainings_of_a_transfer_are_compared_on_original_passages(
     assert set(tested["test"]) == {"original"}
 
 
-# -- levels ----------------------------------------------------------------------------------------
-
-DOSES = PositionBiasSettings(measures=(NDCG,), doses=(AnswerRange(0, 1), AnswerRange(0, 0.2)))
-ANYWHERE, FRONT = (replace(TK, variant=variant_of(dose)) for dose in DOSES.doses)
-OF_LEVELS: MadeUp = {
-    (ANYWHERE, "original", NDCG): {(1, None): [1.0, 0.8, 0.6, 0.5]},
-    (ANYWHERE, "rotated", NDCG): {(1, 1): [1.0, 0.7, 0.6, 0.5]},  # changes 0, −0.1, 0, 0
-    (FRONT, "original", NDCG): {(1, None): [1.0, 0.9, 0.5, 0.5]},
-    (FRONT, "rotated", NDCG): {(1, 1): [0.8, 0.5, 0.5, 0.4]},  # changes −0.2, −0.4, 0, −0.1
-    # nothing to set it against
-    (replace(FRONT, training="rotated"), "rotated", NDCG): {(1, 1): [0.8, 0.5, 0.5, 0.4]},
-}
-
-
-def between_levels(measuring: _Measuring) -> DataFrame:
-    measuring.compare(measuring.between_levels())
-    return measuring.made.rows
-
-
-def test_the_change_between_levels_by_hand(tmp_path: Path) -> None:
-    rows = between_levels(made_up(tmp_path / "study", OF_LEVELS, settings=DOSES))
-    row = compared(rows, LEVELS)
-    assert row["value"] == pytest.approx((-0.2 - 0.3 + 0 - 0.1) / 4)
-    means = [compared(rows, LEVELS, f"{side} mean")["value"] for side in ("baseline", "candidate")]
-    assert means == pytest.approx([-0.025, -0.175])
-    named = (row["variant"], row["against"], row["count"])
-    assert named == ("answers in 0:0.2", "variant=answers in 0:1", 4)
-    assert "relative" not in set(rows["statistic"])  # a difference of changes has none
-
-
-def test_a_level_whose_model_re_ranks_nothing_has_no_effect_to_compare(tmp_path: Path) -> None:
-    """The change of BM25's order is 0: less that of a model it would look as if front-loading
-    helped.
-    """
-    idle = [(FRONT, (1, None))]
-    rows = between_levels(made_up(tmp_path / "study", OF_LEVELS, settings=DOSES, idle=idle))
-    assert not rows["family"].str.startswith(LEVELS).any()
-
-
 # -- remedies --------------------------------------------------------------------------------------
 
 
@@ -508,7 +466,7 @@ def test_figures_stand_beside_ours_only_of_the_papers_own_collection(tmp_path: P
     assert len(ours) == 4 + 2 * 2 + 2 * 3 * 3
     for made_by in ("debias", "import planted"):
         assert printed(tmp_path / made_by, values, made_by).empty
-    # of a level or a remedy the paper prints nothing
+    # of a remedy the paper prints nothing
     variants: MadeUp = {(ONCE, "original", NDCG): {(1, None): [0.5]}}
     assert set(printed(tmp_path / "variant", variants, "import squad")["model"]) == {""}
 

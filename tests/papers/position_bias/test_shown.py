@@ -17,7 +17,6 @@ from positionbias.papers.position_bias import (
     CUT,
     IN_TRAINING,
     INSTEAD,
-    LEVELS,
     MOVED,
     NO_REMEDY,
     REMEDIES,
@@ -28,15 +27,12 @@ from positionbias.papers.position_bias import (
 )
 from positionbias.papers.position_bias.shown import (
     CHANGE_FIGURE,
-    COMPARISONS,
     EFFECTIVENESS,
-    LEVEL_TABLE,
     REMEDY_FIGURE,
     REMEDY_TABLE,
     SHOWN,
 )
 from positionbias.positions.histogram import Beside
-from positionbias.probe.measured import MATS
 from positionbias.report.record import Finding
 from positionbias.report.table import RowTable
 from positionbias.report.tiles import Answered
@@ -318,9 +314,6 @@ def test_effectiveness_marks_what_differs_and_shows_the_change_twice() -> None:
     assert any(note.startswith("Published: Mitigating the Position Bias") for note in table.notes)
     shown = [cell.text for row in table.rows for cell in row if cell.text in ("ours", "published")]
     assert sorted(shown) == ["ours", "ours", "published"]
-    first, *_ = lines(COMPARISONS, rows)
-    named = (first["Compared"], first["System B"], first["System A"])
-    assert named == ("test passages: nDCG@10", "TK trained on original passages", "original test")
 
 
 # -- places of answers, levels, models -------------------------------------------------------------
@@ -348,39 +341,6 @@ def test_where_answers_sit(answer: Beside, words: str, holds: bool | None) -> No
     assert findings(row)[0].holds is holds
 
 
-LEVEL_ROWS = [
-    places(value, statistic, variant=variant)
-    for variant, values in {"anywhere": (0.3, 0.4), "front": (1.0, 0.08)}.items()
-    for statistic, value in zip(("first fifth", "mean"), values, strict=True)
-]
-
-
-@pytest.mark.parametrize(
-    ("value", "words", "holds"),
-    [
-        (-0.04, "−0.040 (95 % interval −0.050 to −0.030, {}): the more front-loaded training loses "
-         "more.", True),
-        (0.04, "+0.040 (95 % interval +0.030 to +0.050, {}): the more front-loaded training loses "
-         "less.", False),
-        (0.005, "+0.005 (95 % interval −0.005 to +0.015, {}): these data do not distinguish them.",
-         None),
-    ],
-)  # fmt: skip
-def test_the_sentences_on_levels(value: float, words: str, holds: bool | None) -> None:
-    tested = compared(
-        LEVELS, (0.0, value), 0.01, variant="front", against="variant=anywhere", test="rotated"
-    )
-    (response,) = texts(LEVEL_ROWS, tested)
-    assert response == (
-        "TK trained on original passages, front: the change by rotation less that of one trained "
-        f"on original passages, anywhere is {words.format(CHECKPOINT)}"
-    )
-    assert findings(LEVEL_ROWS, tested)[-1].holds is holds
-    assert [line["Training queries"] for line in lines(LEVEL_TABLE, LEVEL_ROWS)] == [
-        "anywhere", "front",
-    ]  # fmt: skip
-
-
 def test_rotated_data_or_another_model() -> None:
     tested = compared(
         INSTEAD, (0.5, 0.6), 0.05, training="rotated", variant="sinusoid positions",
@@ -391,18 +351,6 @@ def test_rotated_data_or_another_model() -> None:
         "On the original test passages TK trained on rotated passages, sinusoid positions is "
         "better than one trained on original passages, no positions: nDCG@10 0.600 against 0.500"
     )
-
-
-def test_mats_of_trainings_on_the_original_passages() -> None:
-    rows = [mean(value, measure=MATS, training=training) for training, value in
-            (("original", 0.21), ("rotated", 0.05))]  # fmt: skip
-    other = [{**row, "test": "rotated", "value": 0.5} for row in rows]
-    of_seed = [{**row, "seed": 1, "value": 0.4} for row in rows]
-    first, _ = texts(rows, other, of_seed)
-    assert first.startswith(
-        "TK trained on original passages: MATS on the original passages is 0.210."
-    )
-    assert texts(other) == []
 
 
 # -- remedies --------------------------------------------------------------------------------------

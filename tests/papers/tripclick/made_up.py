@@ -20,7 +20,7 @@ from positionbias.experiments.model_settings import ModelSettings
 from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.papers.tripclick.measured import TripClickStudy
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
-from positionbias.papers.tripclick.trainsets import write_study_set
+from positionbias.papers.tripclick.study import write_study_set
 from tests.papers.contamination.contaminating import DEPTH, run_of
 
 QUERIES = 20

@@ -170,11 +170,6 @@ def test_what_is_said(rows: DataFrame) -> None:
     )
     for begins, holds in (
         (
-            "BERT_CAT, scibert on head_test.dctr, trained on regenerated less on original: nDCG@10 "
-            "+0.233",
-            None,  # of two seeds
-        ),
-        (
             "TK (regenerated) on head_test.dctr: nDCG@10 changes by 0.000 from re-ranking depth=6 "
             "to depth=10: cannot tell.",
             None,

@@ -12,11 +12,7 @@ from positionbias.core.manifest import Manifest
 from positionbias.evaluation.records import Facts
 from positionbias.experiments.measured import system_cells
 from positionbias.papers.tripclick.measured import measure_tripclick
-from positionbias.papers.tripclick.shown import (
-    DEPTH_FIGURE,
-    NEGATIVES_FIGURE,
-    SHOWN,
-)
+from positionbias.papers.tripclick.shown import DEPTH_FIGURE, SHOWN
 from positionbias.report.html import report_tables, write_page
 from positionbias.report.load import load_study
 from positionbias.report.table import Table, as_csv, as_latex, as_text
@@ -133,13 +129,6 @@ def test_the_depth_curves_are_what_was_measured(rows: DataFrame) -> None:
     # TK 1 / log2 3; BERT_CAT (19 + 1 / log2 3) / 20; both BM25's 1 / log2 6 where only three are
     # re-ranked
     assert curves == {(0.387, 0.631, 0.631), (0.387, 0.982, 0.982)}
-
-
-def test_training_sets_stand_in_one_panel_a_model(rows: DataFrame) -> None:
-    figure = NEGATIVES_FIGURE.draw(rows)
-    (axes,) = [axes for axes in figure.axes if axes.axison]
-    assert axes.get_title(loc="left") == "BERT_CAT, scibert, head_test.dctr"
-    assert [text.get_text() for text in figure.legends[0].texts] == ["regenerated", "original"]
 
 
 def test_the_page(saved: Path, tmp_path: Path) -> None:

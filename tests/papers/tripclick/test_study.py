@@ -24,8 +24,7 @@ from positionbias.papers.tripclick.settings import (
     JudgedSplit,
     TripClickSettings,
 )
-from positionbias.papers.tripclick.study import run_study
-from positionbias.papers.tripclick.trainsets import write_study_set
+from positionbias.papers.tripclick.study import run_study, write_study_set
 from positionbias.planted.clicks import PASSED_OVER, TRUE
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.training.config import TrainConfig
@@ -65,17 +64,15 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 
 @pytest.fixture(scope="module")
 def full(collection: Collection) -> TripClickSettings:
-    """Every kind of system: a re-ranker of words on two sets, two of an encoder, their ensemble,
-    a retriever.
+    """Every kind of system: re-rankers of words and of an encoder on two sets, their ensemble, a
+    retriever.
     """
-    encoders = [str(tiny_encoder(collection.path.parent / f"encoder-{n}", seed=n)) for n in (1, 2)]
-    over = [ModelSettings("bert_cat", None, TRAINING, encoder=encoder) for encoder in encoders]
-    dense = ModelSettings("bert_dot", None, TRAINING, encoder=encoders[0])
-    return settings(
-        models=(ModelSettings("tk", TINY, TRAINING), *over, dense),
-        compared=("tk",),
-        ensemble=("bert_cat-encoder-1", "bert_cat-encoder-2"),
-    )
+    encoder = str(tiny_encoder(collection.path.parent / "encoder"))
+    over = [
+        ModelSettings(kind, None, TRAINING, encoder=encoder) for kind in ("bert_cat", "bert_dot")
+    ]
+    models = (ModelSettings("tk", TINY, TRAINING), *over)
+    return settings(models=models, ensemble=("tk", "bert_cat"))
 
 
 def run(collection: Collection, folder: Path, of: TripClickSettings) -> list[str]:
@@ -92,18 +89,11 @@ def finished(collection: Collection, full: TripClickSettings) -> tuple[Path, lis
 
 
 def test_the_steps(finished: tuple[Path, list[str]]) -> None:
-    tk = [
+    rerankers = [
         step
+        for model in ("tk", "bert_cat")
         for name in SETS_OF
-        for step in (f"train-tk-{name}-seed-1", f"rerank-tk-{name}-seed-1-on-test")
-    ]
-    cat = [
-        step
-        for n in (1, 2)
-        for step in (
-            f"train-bert_cat-encoder-{n}-regenerated-seed-1",
-            f"rerank-bert_cat-encoder-{n}-regenerated-seed-1-on-test",
-        )
+        for step in (f"train-{model}-{name}-seed-1", f"rerank-{model}-{name}-seed-1-on-test")
     ]
     dot = "bert_dot-regenerated-seed-1"
     dense = [f"train-{dot}", f"encode-{dot}", f"retrieve-{dot}-retrieving-test"]
@@ -112,8 +102,7 @@ def test_the_steps(finished: tuple[Path, list[str]]) -> None:
         "bm25-train",
         "bm25-test",
         *sets,
-        *tk,
-        *cat,
+        *rerankers,
         *dense,
         "ensemble-seed-1-on-test",
         "measure",
@@ -188,7 +177,9 @@ def test_a_given_set_is_taken_as_it_is(
     finished: tuple[Path, list[str]], collection: Collection, tmp_path: Path
 ) -> None:
     given = {"mine": finished[0] / "trainsets" / "original"}
-    made = run(collection, tmp_path / "study", settings(negatives_of={}, trainsets=given))
+    workspace = Workspace(tmp_path / "study", dry_run=True)
+    run_study(collection, settings(negatives_of={}, trainsets=given), workspace)
+    made = [step.name for step in workspace.planned]
     assert [step for step in made if step.startswith("train")] == [
         "trainset-regenerated",
         "train-tk-regenerated-seed-1",
@@ -228,7 +219,6 @@ def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> N
         ),
         ({"validation": "test"}, "--validation-split: wanted at least one, each once"),
         ({"depth": 13}, "--depth: wanted at most --retrieval-depth"),
-        ({"compared": ("bert_cat",)}, "--compared: wanted some of tk; found 'bert_cat'"),
         ({"models": (ModelSettings(),) * 2}, "--models: wanted at least one, each once"),
         ({"trainsets": {"original": Path("x")}}, "--trainset: wanted at least one, each once"),
         ({"candidates": {"dev": Path("x")}}, "--candidates: wanted some of train, test"),

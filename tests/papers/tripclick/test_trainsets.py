@@ -12,8 +12,9 @@ from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.publish import atomic_folder
 from positionbias.experiments.model_settings import ModelSettings
+from positionbias.papers.tripclick.measured import count_set
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
-from positionbias.papers.tripclick.trainsets import count_set, write_study_set
+from positionbias.papers.tripclick.study import write_study_set
 from tests.tiny import TINY
 
 from .made_up import judged_collection
