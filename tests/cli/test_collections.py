@@ -287,35 +287,6 @@ def test_collections_are_merged_and_sampled(
     assert not (tmp_path / "x").exists()
 
 
-def test_absent_passages_and_further_judgements_are_said(
-    run_posbias: RunPosbias, tmp_path: Path
-) -> None:
-    with create_collection(tmp_path / "c") as writer:
-        writer.add_passages([Passage("p", "one two")])
-        writer.add_split("test", [Query("q", "two")], [Qrel("q", "p", 1), Qrel("q", "lost", 1)])
-        writer.add_qrels("test", "raw", [Qrel("q", "p", 0)])
-        writer.finish(Manifest("collection", "c", "a test"), allow_absent=True)
-    shown = run_posbias("show", "./c").stdout.splitlines()
-    assert "judgements raw" in shown[4]
-    assert "judgements of absent passages" in shown[4]
-    (tmp_path / "a.run").write_text("q Q0 p 1 2.0 a\n")
-    evaluate = ["evaluate", "a.run", "--collection", "./c", "-m", "R@10", "--json"]
-    values = {}
-    for named in ([], ["--qrels-name", "raw"]):
-        done = run_posbias(*evaluate, *named)
-        assert done.returncode == 0, done.stderr
-        mean = json.loads(done.stdout)["rows"][0]
-        values[mean["split"]] = mean["value"]
-    # one of two relevant passages found; nothing relevant to be found
-    assert values == {"test": 0.5, "test.raw": 0.0}
-    assert (
-        "found raw; give one of these to --qrels-name"
-        in run_posbias(*evaluate, "--qrels-name", "votes").stderr
-    )
-    qrels = ["evaluate", "a.run", "--qrels", "x", "--qrels-name", "raw"]
-    assert "--qrels-name: wanted --collection beside it" in run_posbias(*qrels).stderr
-
-
 def test_squads_form_needs_a_split(run_posbias: RunPosbias, tmp_path: Path) -> None:
     with create_collection(tmp_path / "bare") as writer:
         writer.add_passages([Passage("a", "one two")])

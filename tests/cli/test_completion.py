@@ -54,21 +54,6 @@ def test_what_bash_asks_is_answered(
     assert {line.split(",")[1] for line in done.stdout.split()} == expected
 
 
-def test_names_that_no_line_can_hold_are_left_out(
-    run_posbias: RunPosbias, posbias_home: Path
-) -> None:
-    manifest = '{"kind":"collection","content":{"splits":{"test":null,"a\\nb":1,"\\ud800":2}}}'
-    for name in ("good", "two\nlines", "b\udcffd"):  # the last one is no UTF-8
-        (posbias_home / name).mkdir()
-        (posbias_home / name / "manifest.json").write_text(manifest)
-    for words, place, expected in (
-        ("posbias show ", "2", "good"),
-        ("posbias retrieve good --split ", "4", "test"),
-    ):
-        done = run_posbias(_POSBIAS_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=place)
-        assert (done.returncode, done.stdout, done.stderr) == (0, f"plain,{expected}\n", "")
-
-
 def test_completion_works_in_a_real_bash(run_posbias: RunPosbias, tmp_path: Path) -> None:
     if not shutil.which("bash"):
         pytest.skip("there is no bash on the path")

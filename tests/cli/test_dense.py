@@ -11,9 +11,7 @@ import pytest
 
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import create_collection
-from positionbias.core.manifest import Manifest, read_manifest
-from positionbias.core.records import Passage, Query
+from positionbias.core.manifest import read_manifest
 from positionbias.core.run import read_run
 from positionbias.dense.vectors import Vectors
 
@@ -106,24 +104,6 @@ def test_fewer_candidates_than_asked_for_are_said(
     assert (code, "have fewer" in err) == (0, False)
 
 
-def test_an_empty_run_is_said_to_be_one(
-    dot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with create_collection(tmp_path / "c") as writer:
-        writer.add_passages([Passage("p1", "a lamp")])
-        writer.add_split("test", [Query("q1", " ")], [], [])
-        writer.finish(Manifest("collection", "c", "a test"))
-    vectors = tmp_path / "vectors"
-    assert posbias(capsys, "encode", tmp_path / "c", "--model", dot, "--out", vectors)[0] == 0
-    for number, more in enumerate((["--vectors", vectors, "--model", dot], [])):
-        code, _, err = posbias(
-            capsys, "retrieve", tmp_path / "c", *more, "--out", tmp_path / f"{number}.run"
-        )
-        assert code == 0, err
-        assert "the run is empty: there is nothing in it to re-rank or to evaluate" in err
-        assert "next:" not in err
-
-
 @pytest.mark.parametrize(
     ("given", "message"),
     [
@@ -180,23 +160,6 @@ def test_wrong_options_are_one_line(
     assert message in err
 
 
-@pytest.mark.parametrize(
-    "given", [("--index", "exact"), ("--device", "auto"), ("--hnsw-links", "16")]
-)
-def test_a_default_given_by_hand_is_refused_where_it_does_not_apply(
-    small_collection: Collection,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    given: tuple[str, str],
-) -> None:
-    code, printed, err = posbias(
-        capsys, "retrieve", small_collection.path, *given, "--out", tmp_path / "x.run"
-    )
-    assert (code, printed, err.count("\n")) == (2, "", 1)
-    beside = "--index hnsw" if given[0] == "--hnsw-links" else "--vectors"
-    assert f"{given[0]}: wanted {beside} beside it; found " in err
-
-
 def test_workers_apply_with_and_without_vectors(
     small_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -204,40 +167,6 @@ def test_workers_apply_with_and_without_vectors(
         capsys, "retrieve", small_collection.path, "--workers", "1", "--out", tmp_path / "x.run"
     )
     assert code == 0, err
-
-
-def test_workers_search_the_shards_of_an_index(
-    small_collection: Collection,
-    dot: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pytest.importorskip("faiss")
-    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 2)
-    vectors, name = tmp_path / "vectors", small_collection.path
-    assert posbias(capsys, "encode", name, "--model", dot, "--out", vectors)[0] == 0
-    options = (
-        "--vectors",
-        vectors,
-        "--model",
-        dot,
-        "--index",
-        "hnsw",
-        "--index-shards",
-        2,
-        "--depth",
-        3,
-    )
-    for workers, origin in ((1, "built"), (2, "reused")):
-        out = tmp_path / f"{workers}.run"
-        code, printed, err = posbias(
-            capsys, "retrieve", name, *options, "--workers", workers, "--out", out
-        )
-        assert (code, printed) == (0, "dot: 3 queries, 9 candidates\n"), err
-        assert f"hnsw index {origin}, " in err  # both of them
-    assert read_manifest(out).settings["shards"] == 2
-    assert (tmp_path / "1.run").read_bytes() == (tmp_path / "2.run").read_bytes()
 
 
 def test_what_is_missing_or_of_another_kind_is_one_line(

@@ -112,17 +112,6 @@ def test_every_cutoff_has_its_j(small_collection, runs, capsys):
     assert heading(out) == ["Run", "AP", "J@10"]
 
 
-@pytest.mark.parametrize("name", ["Judged@10", "J@10"])
-def test_j_at_10_stands_once_where_it_is_asked_for(small_collection, runs, capsys, name):
-    options = ("--collection", small_collection.path, "-m", name, "--json")
-    results = shown(posbias(capsys, "evaluate", *runs, *options)[1])
-    assert [(r["model"], r["statistic"]) for r in results] == [
-        ("one", "mean"),
-        ("two", "mean"),
-        ("two", "difference"),
-    ]
-
-
 def test_remarks(small_collection, runs, capsys):
     _, _, err = posbias(
         capsys, "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10"
@@ -156,38 +145,6 @@ def test_trec_qrels_and_saved_results(small_collection, runs, tmp_path, capsys):
     assert code == 2
     assert "--overwrite" in err
     assert posbias(capsys, "evaluate", *runs, *options, "--overwrite")[0] == 0
-
-
-def test_runs_of_one_tag_get_their_files_names(small_collection, tmp_path, capsys):
-    folder = tmp_path / "b"
-    folder.mkdir()
-    paths = (tmp_path / "x.run", tmp_path / "y.run.gz", folder / "y.run")
-    for path in paths:
-        path.write_text("q3 Q0 p-bridge 1 2.5 same\n")
-    code, out, _ = posbias(
-        capsys,
-        "evaluate",
-        *paths[:2],
-        "--collection",
-        small_collection.path,
-        "-m",
-        "RR@10",
-        "--json",
-    )
-    assert code == 0
-    assert [r["model"] for r in shown(out)] == ["x", "y", "y", "x", "y"]
-    _, out, _ = posbias(
-        capsys, "evaluate", *paths, "--collection", small_collection.path, "-m", "RR@10", "--json"
-    )
-    assert [r["model"] for r in shown(out)][:3] == ["x", str(paths[1]), str(paths[2])]
-
-
-def test_a_plain_name_is_found_at_home(small_collection, posbias_home, capsys):
-    (posbias_home / "mine").write_text("q3 Q0 p-bridge 1 2.5 tag\n")
-    code, out, _ = posbias(
-        capsys, "evaluate", "mine", "--collection", small_collection.path, "-m", "RR@10", "--json"
-    )
-    assert (code, shown(out)[0]["value"]) == (0, pytest.approx(1 / 3))
 
 
 def test_identical_runs_have_no_p_value(small_collection, tmp_path, capsys):
@@ -248,28 +205,6 @@ def test_missing_files_and_sources(small_collection, runs, capsys):
         code, out, err = posbias(capsys, "evaluate", *arguments)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert message in err
-
-
-def test_a_run_that_is_a_link_to_itself_is_one_line(small_collection, tmp_path, capsys):
-    (tmp_path / "a.run").symlink_to(tmp_path / "a.run")
-    code, _, err = posbias(
-        capsys, "evaluate", tmp_path / "a.run", "--collection", small_collection.path
-    )
-    assert code == 2
-    assert err.count("\n") == 1
-
-
-def test_a_link_in_place_of_a_run_that_was_not_published_is_one_line(
-    small_collection, tmp_path, runs, capsys
-):
-    link = tmp_path / ".b.run.commit" / "b.run"
-    link.parent.mkdir()
-    link.symlink_to(runs[0])
-    code, out, err = posbias(
-        capsys, "evaluate", tmp_path / "b.run", "--collection", small_collection.path
-    )
-    assert (code, out, err) == (2, "", f"posbias: {link}: wanted a file; found a link; remove it\n")
-    assert link.is_symlink()
 
 
 def test_a_run_whose_manifest_says_something_else_of_its_training_is_one_line(

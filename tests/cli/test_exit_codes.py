@@ -128,13 +128,6 @@ def test_the_verdicts_are_checks_own(
     assert reports(posbias_home) == []
 
 
-@pytest.mark.parametrize("value", [1, True, 3, "text"])
-def test_what_a_command_returns_is_no_exit_code(
-    monkeypatch: pytest.MonkeyPatch, value: Any
-) -> None:
-    assert ends(monkeypatch, lambda: value) == 0
-
-
 @pytest.mark.parametrize(
     ("error", "line"),
     [
@@ -234,18 +227,6 @@ def test_a_report_holds_no_text_of_the_user(
     assert "Error (its message of " in text
 
 
-def test_what_python_says_of_types_stays_in_the_report(
-    monkeypatch: pytest.MonkeyPatch, posbias_home: Path
-) -> None:
-    assert ends(monkeypatch, lambda: None + 1) == 70  # type: ignore[operator]
-    [report] = reports(posbias_home)
-    assert (
-        report.read_text()
-        .rstrip()
-        .endswith("TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'")
-    )
-
-
 def test_the_command_in_a_report_holds_names_and_no_texts(tmp_path: Path) -> None:
     (tmp_path / "my data").mkdir()
     assert _command(
@@ -327,22 +308,6 @@ def test_a_process_with_a_bug_exits_with_70(posbias_home: Path) -> None:
     assert "command: posbias --quiet show\n" in report.read_text()
 
 
-def test_without_a_home_the_report_goes_to_the_users_logs(tmp_path: Path) -> None:
-    done = run_injected("show", POSBIAS_HOME="", XDG_STATE_HOME=str(tmp_path), HOME=str(tmp_path))
-    assert done.returncode == 70
-    [report] = tmp_path.rglob("internal-error-*.txt")
-    assert str(report) in done.stderr
-
-
-def test_a_bug_exits_with_70_where_standard_error_is_full() -> None:
-    with open("/dev/full", "w") as full:
-        assert run_injected("show", stderr=full).returncode == 70
-        assert (
-            subprocess.run([*POSBIAS, "show", "nowhere"], stderr=full, check=False).returncode == 2
-        )
-        assert subprocess.run([*POSBIAS, "import"], stderr=full, check=False).returncode == 2
-
-
 FAILED_CHECK = """
 import click, sys
 from positionbias.cli.main import main
@@ -369,22 +334,6 @@ def test_a_failed_check_whose_result_could_not_be_written_exits_with_2() -> None
     )
 
 
-@pytest.mark.parametrize("arguments", ["--help", "--version", "show --help"])
-def test_help_that_nobody_reads_is_no_failed_check(arguments: str) -> None:
-    # click would exit with 1
-    reader, writer = os.pipe()
-    os.close(reader)
-    done = subprocess.run(
-        [*POSBIAS, *arguments.split()],
-        stdout=writer,
-        stderr=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    os.close(writer)
-    assert (done.returncode, done.stderr) == (141, "")
-
-
 @pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_bug(
     small_collection: Collection, posbias_home: Path, closed: str
@@ -406,59 +355,6 @@ def test_an_output_that_cannot_encode_a_character_gets_its_escape(
     assert (done.returncode, done.stderr) == (0, "")
     done = run_posbias("show", "無", PYTHONIOENCODING=encoding)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-
-
-def test_the_c_locale_prints_in_ascii(
-    run_posbias: RunPosbias, small_collection: Collection
-) -> None:
-    plain = {"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0", "PYTHONIOENCODING": ""}
-    done = run_posbias("histogram", small_collection.path, **plain)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.isascii()
-    assert "----" in done.stdout
-    assert "\\u" not in done.stdout
-
-
-def test_a_shell_that_asks_for_completions_gets_0_or_2() -> None:
-    for asked, code in (("bash_source", 0), ("nosuch", 2), ("bash_nosuch", 2)):
-        done = subprocess.run(
-            POSBIAS,
-            env={**os.environ, "_POSBIAS_COMPLETE": asked},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == code, asked
-        if code:
-            assert done.stderr == (
-                "posbias: _POSBIAS_COMPLETE: wanted SHELL_source or SHELL_complete; found "
-                f"'{asked}'; see posbias completion --help\n"
-            )
-
-
-def test_the_module_runs_as_the_command_does(tmp_path: Path) -> None:
-    run = [sys.executable, "-m", "positionbias"]
-    done = subprocess.run(
-        [*run, "show", "nowhere"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-
-
-def test_an_installation_that_cannot_start_exits_with_70(tmp_path: Path) -> None:
-    (tmp_path / "click.py").write_text("raise ImportError('no click')\n")
-    path = os.pathsep.join([str(tmp_path), *sys.path])
-    done = subprocess.run(
-        [sys.executable, "-m", "positionbias", "--help"],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 70
-    assert done.stderr == (
-        "posbias: cannot start: ImportError: no click; install positionbias and its packages "
-        "again\n"
-    )
 
 
 def test_data_for_a_closed_standard_output_is_refused(posbias_home: Path) -> None:

@@ -97,15 +97,6 @@ def test_a_family_makes_the_member_that_is_called_and_no_other(
         family.main(["blue"], standalone_mode=False)
 
 
-def test_text_and_json_are_those_of_the_outcome(capsys: pytest.CaptureFixture[str]) -> None:
-    print_outcome(Lit(), as_json=False)
-    assert capsys.readouterr().out == "it burns\n"
-    print_outcome(Lit(), as_json=True)
-    assert json.loads(capsys.readouterr().out) == {"burns": "it burns"}
-    print_outcome(None, as_json=True)
-    assert capsys.readouterr().out == ""
-
-
 @pytest.mark.parametrize("as_json", [False, True])
 def test_results_leave_standard_output_to_data(
     capsys: pytest.CaptureFixture[str], as_json: bool

@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from positionbias.cli.main import posbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import OutputExistsError, PositionBiasError, SettingError
-from positionbias.core.places import refuse_inputs
 from positionbias.core.run import Run, write_run
 
 
@@ -153,19 +152,6 @@ def test_nothing_new_is_put_into_an_input(home: Path, out: str) -> None:
         "input small"
     ) in str(error)
     assert files(home) == before
-
-
-def test_nothing_is_put_into_a_plain_folder_of_inputs(home: Path) -> None:
-    Path("runs").mkdir()
-    Path("qrels.txt").write_text("q1 0 p1 1\n")
-    Path("systems.tsv").write_text("run\tgroup\tkind\n")
-    error = call(*"pool coverage runs qrels.txt --systems systems.tsv --out runs/x".split())
-    assert isinstance(error, SettingError)
-    assert (
-        "--out: wanted a place apart from what is read; found runs/x, which stands in the "
-        "input runs"
-    ) in str(error)
-    refuse_inputs({"--out": "here"}, ["."])  # where one works
 
 
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])

@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from positionbias.cli.main import COMMANDS, HEADINGS, main, posbias
+from positionbias.cli.main import COMMANDS, HEADINGS, posbias
 from positionbias.cli.panels import in_panels
-from positionbias.core.progress import is_quiet
 from positionbias.core.settings import Panel
 
 from .conftest import RunPosbias
@@ -94,15 +93,6 @@ def test_required_options_are_basic(contexts: Contexts) -> None:
             )
 
 
-def test_a_long_list_of_choices_stands_in_the_help_and_not_in_the_column(
-    contexts: Contexts,
-) -> None:
-    text = contexts["posbias audit"].get_help()
-    assert "--kind KIND " in text
-    assert "multi-vector" in text
-    assert "--matches [all|first|last]" in text
-
-
 def test_a_long_example_is_broken_so_that_a_shell_reads_it_as_one(
     contexts: Contexts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,25 +120,6 @@ def test_posbias_alone_names_three_commands_to_begin_with(run_posbias: RunPosbia
     ]
     assert len(lines) < 20
     assert max(map(len, lines)) < 80
-
-
-@pytest.mark.parametrize(
-    "words",
-    ["-q import planted", "import -q planted", "import planted -q", "import planted --quiet"],
-)
-def test_quiet_means_the_same_before_and_after_a_command(
-    run_posbias: RunPosbias, words: str
-) -> None:
-    done = run_posbias(*words.split(), "--queries", "40", "--passages", "200", "--out", "p")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("p: 200 passages, 40 queries (train ")
-
-
-def test_quiet_ends_with_its_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as stop:
-        main(["completion", "bash", "-q"])
-    assert (stop.value.code, is_quiet()) == (0, False)
 
 
 @pytest.mark.parametrize(

@@ -311,37 +311,3 @@ def test_a_reader_that_has_gone_is_no_failed_check(small_collection: Collection)
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
-
-
-def test_an_input_that_ends_early_is_not_taken_for_ctrl_c(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # click turns an EOFError into Abort, as it does KeyboardInterrupt
-    @click.command()
-    def show() -> None:
-        raise EOFError("Compressed file ended early")
-
-    monkeypatch.setattr("positionbias.ops.collections.show", show)
-    with pytest.raises(SystemExit) as stop:
-        main(["show"])
-    assert stop.value.code == 2
-    assert (
-        capsys.readouterr().err.strip()
-        == "posbias: wanted a whole file; found Compressed file ended early; fetch it again"
-    )
-
-
-@pytest.mark.parametrize(("raised", "code"), [(None, 0), (0, 0), (2, 2)])
-def test_a_commands_own_exit_code_is_passed_on(
-    monkeypatch: pytest.MonkeyPatch, raised: int | None, code: int
-) -> None:
-    @click.command()
-    @click.pass_context
-    def show(context: click.Context) -> None:
-        if raised is not None:
-            context.exit(raised)
-
-    monkeypatch.setattr("positionbias.ops.collections.show", show)
-    with pytest.raises(SystemExit) as stop:
-        main(["show"])
-    assert stop.value.code == code

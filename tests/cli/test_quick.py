@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import click
@@ -11,12 +9,9 @@ import pytest
 from click.core import ParameterSource
 
 from positionbias.cli.groups import study, train
-from positionbias.core.manifest import read_manifest
 from positionbias.core.operation import Given
 from positionbias.ops.study_command import settings_of_command
 from positionbias.papers import PAPERS, command_of
-
-from ..tiny import candidates, planted
 
 
 def settings_of(*arguments: str) -> Any:
@@ -70,15 +65,6 @@ def test_what_is_given_counts_more() -> None:
         assert (model.model.layers, model.model.heads) == (3, 8)
 
 
-def test_each_kind_of_model_has_its_own_settings() -> None:
-    tk, cat = settings_of(
-        "--quick", "--models", "tk", "--models", "bert_cat", "--encoder", "minilm"
-    ).models
-    assert (tk.training.learning_rate, cat.training.learning_rate) == (2e-3, 3e-5)
-    assert (tk.training.batch_size, cat.training.batch_size) == (32, 16)
-    assert not cat.training.dropout
-
-
 def test_a_warm_up_in_another_form_counts_more() -> None:
     for given in (("--warmup-steps", "50"), ("--set", "warmup_steps=50")):
         (model,) = settings_of("--quick", *given).models
@@ -114,34 +100,3 @@ def test_every_setting_of_a_quick_training_is_an_option_of_it(kind: str) -> None
     assert context.default_map is not None
     assert set(context.default_map) <= {one.name for one in command.params}
     assert context.default_map["most_depth"] == 10
-
-
-def test_a_quick_training(tmp_path: Path, run_posbias: Any) -> None:
-    collection = planted(tmp_path / "planted")
-    runs = candidates(collection, tmp_path)
-    sizes = (
-        "--dimension",
-        8,
-        "--heads",
-        2,
-        "--head-size",
-        3,
-        "--max-steps",
-        2,
-        "--validate-every",
-        1,
-        "--batch-size",
-        4,
-    )
-    ran = run_posbias(
-        "train", "tk", collection.path, "--quick", "--candidates", runs["train"],
-        "--validation-candidates", runs["validation"],
-        "--out", tmp_path / "tk", *sizes, "--json",
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    settings = read_manifest(tmp_path / "tk").settings
-    assert json.loads(ran.stdout)["rows"]
-    shown = json.dumps(settings)
-    assert '"layers": 1' in shown
-    assert '"learning_rate": 0.002' in shown
-    assert '"max_steps": 2' in shown

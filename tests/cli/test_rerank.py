@@ -73,18 +73,6 @@ def test_depth_name_and_compression(rerank, run_path, tmp_path):
     assert any(run[q].passage_ids[3:] != read_run(run_path)[q].passage_ids[3:] for q in run)
 
 
-def test_as_json(rerank, run_path, tmp_path):
-    code, out, _ = rerank("--out", tmp_path / "tk.run", "--json")
-    assert code == 0
-    rows = json.loads(out)["rows"]
-    assert {(row["collection"], row["split"], row["model"]) for row in rows} == {
-        ("planted", "test", "tk")
-    }
-    counts = {row["measure"]: row["value"] for row in rows}
-    assert counts["passages read"] == len(read_run(run_path).top(3).passage_ids)
-    assert counts["queries"] == 18
-
-
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -188,24 +176,6 @@ def test_a_gpu_that_is_not_there(rerank, tmp_path, monkeypatch):
     assert "--device: wanted cuda; found no GPU that this torch can use; give cpu" in err
 
 
-def test_what_was_halved_or_encoded_again_is_said():
-    from positionbias.core.run import Run
-    from positionbias.ops.ranking import _remarks
-    from positionbias.ranking.rerank import Rescored
-    from positionbias.ranking.scored import Scored
-
-    run = Run("tk", [("q1", ["a", "b"], [2.0, 1.0])])
-    done = Rescored(
-        run, 2, True, 200, Scored(truncated=1, again=3, empty={"q"}, batch_tokens=512), 0.5
-    )
-    assert list(_remarks(done)) == [
-        "2 pairs of 2 passages, with 3 encodings beyond one each: 4 pairs/s",
-        "50.0% of the passages fill the limit of 200 tokens, and may go on behind it",
-        "the device's memory was too small for the batches: went on with 512 tokens a batch",
-        "1 queries hold no word: their passages tie",
-    ]
-
-
 def test_a_function_of_ones_own(rerank, run_path, tmp_path, monkeypatch):
     (tmp_path / "own.py").write_text(
         "def shortest(query, passages):\n    return [-len(passage) for passage in passages]\n"
@@ -269,15 +239,3 @@ def test_the_same_command_goes_on_before_publication_and_is_done_after_it(
 
 def read_bytes(name: str) -> bytes:
     return Path(name).read_bytes()
-
-
-def test_a_plain_encoder_by_its_kind(rerank, tmp_path):
-    encoder = tiny_encoder(tmp_path / "encoder")
-    code, _, err = rerank("--out", tmp_path / "plain.run", **{"--model": encoder})
-    assert code == 2
-    assert "--kind bi-encoder" in err
-    code, _, err = rerank(
-        "--out", tmp_path / "plain.run", "--kind", "bi-encoder", **{"--model": encoder}
-    )
-    assert code == 0, err
-    assert "each encoded once" in err

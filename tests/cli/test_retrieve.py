@@ -51,29 +51,6 @@ def test_a_run_and_its_manifest(small_collection, tmp_path, capsys):
     assert (manifest["content"]["queries"], manifest["content"]["pairs"]) == (2, run.pairs)
 
 
-def test_json_counts_the_candidates(small_collection, tmp_path, capsys):
-    out = tmp_path / "bm25.run"
-    _, printed, _ = posbias(
-        capsys, "retrieve", small_collection.path, "--split", "train", "--out", out, "--json"
-    )
-    rows = json.loads(printed)["rows"]
-    assert {(row["split"], row["model"]) for row in rows} == {("train", "bm25")}
-    assert {row["measure"]: row["value"] for row in rows} == {
-        "queries": 2,
-        "candidates": read_run(out).pairs,
-        "queries without a known term": 0,
-    }
-
-
-def test_the_same_again_gives_the_same_bytes(small_collection, tmp_path, capsys):
-    outs = [tmp_path / "a.run.gz", tmp_path / "b.run.gz"]
-    for out, origin in zip(outs, ("built", "reused"), strict=True):
-        assert (
-            f"index {origin}" in posbias(capsys, "retrieve", small_collection.path, "--out", out)[2]
-        )
-    assert outs[0].read_bytes() == outs[1].read_bytes()
-
-
 def test_presets_and_settings(small_collection, tmp_path, capsys):
     def settings(*arguments):
         out = tmp_path / f"{len(list(tmp_path.iterdir()))}.run"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -36,28 +35,6 @@ def test_a_selection_is_written_and_counted(
     shown = run_posbias("show", "./front")
     assert shown.returncode == 0
     assert "answers_in 0:0.5" in shown.stdout
-
-
-def test_the_numbers_as_json(run_posbias: RunPosbias, collection: Collection) -> None:
-    given = [
-        "select",
-        "./planted",
-        "--answers-in",
-        "0:1",
-        "--queries",
-        7,
-        "--seed",
-        3,
-        "--out",
-        "./few",
-        "--json",
-    ]
-    done = run_posbias(*given)
-    assert done.returncode == 0, done.stderr
-    share, kept = json.loads(done.stdout)["rows"][:2]
-    assert (share["split"], share["count"]) == ("train", 30)
-    assert share["value"] == pytest.approx(7 / 30)
-    assert kept["value"] == 7
 
 
 def test_a_rotated_collection_keeps_its_originals_queries(

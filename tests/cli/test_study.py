@@ -12,13 +12,6 @@ import pytest
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
-from positionbias.core.run import read_run, write_run
-from positionbias.experiments.candidates import drawn_queries, judgements
-from positionbias.experiments.workspace import Workspace
-from positionbias.firststage.bm25 import Bm25Settings
-from positionbias.papers.position_bias.settings import PositionBiasSettings
-from positionbias.papers.position_bias.study import candidate_runs
-from positionbias.papers.position_bias.study import test_runs as runs_to_test
 from positionbias.planted.generator import PlantedSettings
 
 from ..test_internal_marks import INTERNAL
@@ -49,35 +42,6 @@ LITTLE = (
     "--threads", 1,
     "--seeds", 1, "--rotations", 1, *SMALL,
 )  # fmt: skip
-
-
-def test_drawn_queries_without_candidates_count(collection, tmp_path):
-    """What is drawn are judged queries, whatever was retrieved for them; validation keeps all of
-    its own.
-    """
-    workspace = Workspace(tmp_path / "study")
-    run = read_run(workspace.candidates(collection.path, "test", 3, Bm25Settings()))
-    some = sorted(drawn_queries(collection.qrels("test"), 6, 1))[:3]
-    for folder, queries in (("a", some), ("b", some[:1])):
-        (tmp_path / folder).mkdir()
-        write_run(tmp_path / folder / "x.run", run.only(queries, "x"))
-    qrels = collection.qrels("test")
-    drawn = drawn_queries(qrels, 6, 1)
-    assert len(drawn) == 6
-    assert drawn < drawn_queries(qrels, 7, 1)
-    assert drawn != drawn_queries(qrels, 6, 2)
-    assert drawn_queries(qrels, 10_000, 1) == {qrel.query_id for qrel in qrels}
-    assert {qrel.query_id for qrel in judgements(collection, ("test",), 6, 1)} == drawn
-    for folder, queries in (("a", some), ("b", some[:1])):  # files of one name
-        part = workspace.within(folder).test_sample(
-            collection.path, "test", tmp_path / folder / "x.run", 6, seed=1
-        )
-        assert set(read_run(part)) == drawn & set(queries)
-    settings = PositionBiasSettings(tests=("validation",), test_queries=1)
-    runs = candidate_runs(workspace, collection.path, settings, settings.splits)
-    asked = runs_to_test(workspace, collection.path, settings, runs)
-    assert len(read_run(asked["validation"])) == 1
-    assert len(read_run(runs["validation"])) > 1
 
 
 def test_a_study(collection, tmp_path, capsys):

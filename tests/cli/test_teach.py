@@ -4,7 +4,6 @@ of them.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,35 +79,6 @@ def test_a_model_teaches(
         "teach", collection.path, "--model", model, "--candidates", run_path, "--out", out
     )
     assert (code, "give another --out, or --overwrite" in err) == (2, True)
-
-
-def test_as_json(
-    posbias: Command, collection: Collection, run_path: Path, model: Path, tmp_path: Path
-) -> None:
-    asked = (
-        "--model",
-        model,
-        "--candidates",
-        run_path,
-        "--name",
-        "mine",
-        "--out",
-        tmp_path / "scores",
-        "--json",
-    )
-    code, printed, err = posbias("teach", collection.path, *asked)
-    assert code == 0, err
-    rows = json.loads(printed)["rows"]
-    assert {(row["collection"], row["split"], row["model"]) for row in rows} == {
-        ("planted", "train", "mine")
-    }
-    scores = [
-        s for r in open_teacher_scores(tmp_path / "scores").rankings() for s in r.scores.tolist()
-    ]
-    counts = {(row["measure"], row["statistic"]): row["value"] for row in rows}
-    assert (counts["queries", "count"], counts["pairs", "count"]) == (30, len(scores))
-    assert counts["score", "mean"] == pytest.approx(sum(scores) / len(scores))
-    assert (counts["score", "least"], counts["score", "greatest"]) == (min(scores), max(scores))
 
 
 def test_a_training_set_is_scored_alone(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.identity import model_checksum
-from positionbias.training.config import TRACKERS
 from positionbias.training.state import unfinished
 
 from ..tiny import candidates, planted, tiny_encoder
@@ -97,52 +95,6 @@ def test_a_checkpoint(train, tmp_path):
         "passage is not in the collection"
     ) in err
     assert f"next: posbias rerank --model {tmp_path / 'tk.ckpt'}" in err
-
-
-def test_as_json(train, tmp_path):
-    code, out, _ = train("--out", tmp_path / "tk.ckpt", "--json")
-    assert code == 0
-    rows = json.loads(out)["rows"]
-    logged = [row["at"] for row in rows if row["measure"] == "validation nDCG@10"]
-    assert logged == [0, 2, 4]
-    (kept,) = [row["value"] for row in rows if row["statistic"] == "validation"]
-    assert kept == load_checkpoint(tmp_path / "tk.ckpt").manifest.content["validation_ndcg@10"]
-
-
-def test_what_a_name_wrote_a_name_reads(collection, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    for split in ("train", "validation", "test"):
-        assert (
-            posbias(
-                capsys,
-                "retrieve",
-                collection.path,
-                "--split",
-                split,
-                "--depth",
-                4,
-                "--out",
-                f"bm25-{split}",
-            )[0]
-            == 0
-        )
-    runs = ("--candidates", "bm25-train", "--validation-candidates", "bm25-validation")
-    assert posbias(capsys, "train", "tk", collection.path, *runs, *SMALL, "--out", "mine")[0] == 0
-    assert Path("mine", "manifest.json").exists()
-    rerank = (
-        "rerank",
-        collection.path,
-        "--model",
-        "mine",
-        "--candidates",
-        "bm25-test",
-        "--out",
-        "reranked",
-    )
-    code, _, err = posbias(capsys, *rerank)
-    assert code == 0, err
-    assert "written to reranked; next: posbias evaluate reranked --collection " in err
-    assert Path("reranked").read_text().count(" mine\n") == 18 * 4
 
 
 def test_rotated_at_every_read(train, tmp_path):
@@ -422,12 +374,6 @@ def test_the_papers_encoder_is_the_default(over_encoder, tmp_path):
     assert "or minilm" in err
 
 
-def test_trackers_are_those_of_accelerate():
-    from accelerate.tracking import LOGGER_TYPE_TO_CLASS
-
-    assert sorted(TRACKERS) == sorted(LOGGER_TYPE_TO_CLASS)
-
-
 def test_any_tracker_gets_each_validation(over_encoder, encoder, tmp_path, monkeypatch):
     from accelerate import accelerator, tracking
 
@@ -467,15 +413,6 @@ def test_any_tracker_gets_each_validation(over_encoder, encoder, tmp_path, monke
         (row["step"], row["ndcg"]) for row in log
     ]
     assert not (tmp_path / "tensorboard").exists()
-
-
-def test_no_package_of_a_tracker(over_encoder, encoder, tmp_path):
-    code, _, err = over_encoder(
-        "bert_dot", "--encoder", encoder, "--tracker", "comet_ml", "--out", tmp_path / "m"
-    )
-    assert (code, err.count("\n")) == (2, 1)
-    assert "--tracker: wanted the package of comet_ml; found none; run: pip install comet-ml" in err
-    assert sorted(path.name for path in tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ judgements, and bad input in one line.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -70,17 +69,6 @@ def test_to_a_teacher_that_saw_the_test(folder: Path, capsys: pytest.CaptureFixt
     manifest = read_manifest(folder / "teacher.ckpt")
     assert manifest.content["training_groups"] == train + test
     assert manifest.input("trainset").checksum == stored.checksum  # type: ignore[union-attr]
-
-
-def test_json_has_the_counts_as_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = posbias(capsys, *CONTAMINATED, *TEST, "--seed", 4, "--json")
-    rows = json.loads(out)["rows"]
-    assert code == 0
-    (queries,) = (
-        row for row in rows if (row.get("split"), row["statistic"]) == ("test", "queries")
-    )
-    taken = Groups(folder / "set").manifest.content["query_ids"]["test"]
-    assert (queries["set"], queries["value"], len(taken)) == ("set", 18.0, 18)
 
 
 @pytest.mark.realdata

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -50,22 +49,6 @@ def test_distil(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
         "collection",
         "collection",
     ]
-
-
-def test_as_json(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    given = ("--dimension", 4, "--minimum-count", 1, "--sif-coefficient", 0, "--batch-words", 2)
-    code, out, _ = call(capsys, *places, *given, "--out", tmp_path / "v.safetensors", "--json")
-    assert code == 0
-    rows = json.loads(out)["rows"]
-    assert {row["collection"] for row in rows} == {"one+two"}
-    counts = {row["measure"]: row["value"] for row in rows}
-    assert (counts["words"], counts["numbers a word"]) == (14, 4)
-    settings = read_manifest(tmp_path / "v.safetensors").settings
-    assert (settings["minimum_count"], settings["sif_coefficient"], settings["batch_words"]) == (
-        1,
-        0,
-        2,
-    )
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,6 @@ from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest, write_manifest
-from positionbias.core.run import Run, read_run, write_run
 from positionbias.core.screen import lines_of
 
 
@@ -21,14 +19,6 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
         main(["-q", "verify", *arguments])
     out, err = capsys.readouterr()
     return stop.value.code, out, err  # type: ignore[return-value]
-
-
-@pytest.fixture
-def made_run(tmp_path: Path) -> Path:
-    place = tmp_path / "bm25.run"
-    write_run(place, Run("bm25", [("q1", ["p1"], [1.0])]))
-    write_manifest(tmp_path / "bm25.run.manifest.json", Manifest("run", "bm25", "retrieve"))
-    return place
 
 
 def test_all_artefacts_in_a_folder_are_compared(
@@ -65,17 +55,6 @@ def test_a_manifest_that_leads_nowhere_is_damage(
     assert f"damaged                        0 files        0.0 MB  {small_collection.path}\n" in out
 
 
-def test_a_manifest_that_is_a_pipe_is_damage(
-    small_collection: Collection, capsys: pytest.CaptureFixture[str]
-) -> None:
-    manifest = small_collection.path / "manifest.json"
-    manifest.unlink()
-    os.mkfifo(manifest)
-    code, out, _ = run(capsys, str(small_collection.path))
-    assert code == 2
-    assert f"damaged                        0 files        0.0 MB  {small_collection.path}\n" in out
-
-
 @pytest.mark.parametrize("stray", ["passages", "queries", "."])
 @pytest.mark.parametrize(
     "content", ["", "{}", "signed", '{"kind": "run", "format_version": 1, "files": null}']
@@ -97,28 +76,6 @@ def test_no_stray_manifest_switches_digests_off(
         list(Collection(place).passages())
     with pytest.raises(InputError):
         Collection(place).queries("test")
-
-
-@pytest.mark.parametrize("content", ["", "{}", "[]", "damage"])
-def test_an_artefact_whose_manifest_is_replaced_is_damaged(
-    made_run: Path, capsys: pytest.CaptureFixture[str], content: str
-) -> None:
-    (made_run.parent / f"{made_run.name}.manifest.json").write_text(content)
-    assert run(capsys, str(made_run))[0] == 2
-    with pytest.raises(InputError, match="run.manifest.json: wanted a posbias manifest"):
-        read_run(made_run)
-
-
-def test_a_foreign_manifest_among_artefacts_is_named(
-    small_collection: Collection, capsys: pytest.CaptureFixture[str]
-) -> None:
-    other = small_collection.path.parent / "site"
-    other.mkdir()
-    (other / "manifest.json").write_text("{}")
-    with pytest.raises(SystemExit):
-        main(["verify", str(small_collection.path.parent)])
-    assert "site/manifest.json: not a manifest of posbias" in capsys.readouterr().err
-    assert run(capsys, str(other))[0] == 2
 
 
 def test_json_has_every_artefact(

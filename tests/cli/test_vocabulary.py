@@ -5,10 +5,8 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import click
-import pytest
 
 from positionbias.cli.main import posbias
 
@@ -162,20 +160,6 @@ def test_an_option_takes_and_means_the_same_everywhere() -> None:
     assert [fault for flag, options in OPTIONS.items() for fault in faults(flag, options)] == []
 
 
-@pytest.mark.parametrize(
-    ("flag", "other"),
-    [
-        ("--model", {"type": click.Choice(["tk", "bert_cat"]), "help": "The model to train."}),
-        ("--model", {"metavar": "KIND", "help": "The model to train."}),
-        ("--model", {"metavar": "MODEL", "help": "The kind of model to train."}),
-        ("--queries", {"metavar": "FILE", "help": "Queries, a line each."}),
-        ("--seed", {"type": int, "help": "Key of the first draw."}),
-    ],
-)
-def test_an_option_of_another_meaning_is_found(flag: str, other: dict[str, Any]) -> None:
-    assert list(faults(flag, {**OPTIONS[flag], "posbias new": click.Option([flag], **other)}))
-
-
 def test_the_tables_name_options_that_there_are() -> None:
     assert sorted({*MEANS, *TAKES_DIFFERENT} - set(OPTIONS)) == []
 
@@ -197,18 +181,3 @@ def test_no_two_options_have_one_meaning() -> None:
         for option in by_command.values():
             flags[meaning(option)].add(flag)
     assert {text: sorted(found) for text, found in flags.items() if len(found) > 1} == {}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "meant"),
-    [
-        (["study", "tripclick", "c", "--tests", "test"], "--test-split"),
-        (["import", "squad", "--validation", "500"], "--validation-queries"),
-        (["study", "contamination", "c", "--targets", "test"], "--target"),
-        (["train", "tk", "c", "--margin", "1"], "--hinge-margin"),
-    ],
-)
-def test_a_name_of_before_is_answered_with_the_one_of_now(arguments: list[str], meant: str) -> None:
-    with pytest.raises(click.NoSuchOption) as raised:
-        posbias.main(arguments, standalone_mode=False)
-    assert meant in str(raised.value.format_message())

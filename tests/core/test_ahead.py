@@ -5,7 +5,6 @@ running.
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -73,25 +72,6 @@ def test_stopping_early_stops_the_thread() -> None:
 
 def test_nothing() -> None:
     assert list(ahead([])) == []
-
-
-def test_several_at_once_in_order() -> None:
-    running, most, lock = [0], [0], threading.Lock()
-
-    def work(number: int) -> int:
-        with lock:
-            running[0] += 1
-            most[0] = max(most[0], running[0])
-        time.sleep(0.01 * (number % 3))
-        with lock:
-            running[0] -= 1
-        return number * number
-
-    stop = threading.Event()
-    assert list(at_once(work, range(40), 4, stop)) == [number * number for number in range(40)]
-    assert most[0] == 4
-    assert not stop.is_set()
-    assert not any(name.startswith("at once") for name in names())
 
 
 @pytest.mark.parametrize("ending", ["an error", "an interrupt", "enough"])

@@ -23,7 +23,6 @@ from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
 from positionbias.engine.local import map_shards
 
-from ..sealing import reseal
 from .making import make_collection
 
 
@@ -163,19 +162,6 @@ def test_an_id_twice_is_refused_within_and_across_shards(tmp_path: Path, between
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_id_twice_is_seen_behind_a_colliding_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def colliding(ids: Sequence[bytes]) -> np.ndarray:
-        return id_hashes(ids) * np.array([0, 1], np.uint64)
-
-    monkeypatch.setattr(collection_index, "id_hashes", colliding)
-    with pytest.raises(InputError, match="passage 1 and passage 3 share the id 'x'"):
-        make_collection(
-            tmp_path / "twice", [Passage("x", "a"), Passage("y", "b"), Passage("x", "c")]
-        )
-
-
 def test_the_index_is_rebuilt_when_it_is_gone(small_collection: Collection) -> None:
     import shutil
 
@@ -195,33 +181,6 @@ def test_an_index_that_nothing_vouches_for_is_rebuilt(small_collection: Collecti
     assert Collection(small_collection.path).texts(small_collection.passage_ids()) == wanted
 
 
-def test_an_index_of_another_type_is_rebuilt(small_collection: Collection) -> None:
-    wanted = small_collection.texts(small_collection.passage_ids())
-    folder = small_collection.path / "cache" / "passages"
-    np.save(folder / "buckets.npy", np.load(folder / "buckets.npy").astype(np.float64))
-    reseal(folder)
-    assert Collection(small_collection.path).texts(small_collection.passage_ids()) == wanted
-
-
 def test_an_index_is_named_for_its_place(small_collection: Collection) -> None:
     small_collection.find(["p"])
     assert read_manifest(small_collection.path / "cache" / "passages").name == "passages"
-
-
-def test_an_empty_index_is_rebuilt(small_collection: Collection) -> None:
-    wanted = small_collection.texts(small_collection.passage_ids())
-    folder = small_collection.path / "cache" / "passages"
-    (folder / "buckets.npy").write_bytes(b"")
-    reseal(folder)
-    assert Collection(small_collection.path).texts(small_collection.passage_ids()) == wanted
-
-
-def test_an_index_whose_head_lies_is_rebuilt(small_collection: Collection) -> None:
-    wanted = small_collection.texts(small_collection.passage_ids())
-    folder = small_collection.path / "cache" / "passages"
-    with open(folder / "buckets.npy", "wb") as handle:
-        np.lib.format.write_array_header_1_0(
-            handle, {"descr": "<i8", "fortran_order": False, "shape": (1 << 40,)}
-        )
-    reseal(folder)
-    assert Collection(small_collection.path).texts(small_collection.passage_ids()) == wanted

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from positionbias.core.convergence import Ending, Finish, finish_of
+from positionbias.core.convergence import Finish, finish_of
 
 
 @pytest.mark.parametrize(
@@ -53,29 +53,3 @@ def test_the_chance_of_a_false_alarm_is_that_of_the_orders(count: int, alarms: i
     found = [finish_of([0.1 * value for value in order]) for order in permutations(range(count))]
     assert found.count(Finish.NOT_FINISHED) == alarms
     assert alarms / len(found) < 0.05
-
-
-def test_what_is_said_of_an_ending() -> None:
-    assert Ending().remarks() == []
-    assert Ending(Finish.FINISHED, 0.8, 20, 0.7).remarks() == []
-    (unfinished,) = Ending(Finish.NOT_FINISHED, 0.8, 20, 0.7).remarks()
-    assert unfinished.startswith("not finished: validation nDCG@10 still rose")
-    idle = Ending(Finish.FINISHED, 0.77, 1, 0.77)
-    assert idle.beats_first_stage is False
-    assert idle.remarks() == [
-        "does not beat its first stage on validation",
-        "these scores change nothing: depth 1",
-    ]
-    # asked to re-rank deeper all the same
-    assert idle.remarks(20) == ["does not beat its first stage on validation"]
-    assert Ending(Finish.FINISHED, 0.8, 20, 0.7).remarks(1) == [
-        "these scores change nothing: depth 1"
-    ]
-    below = Ending(Finish.FINISHED, 0.7, 10, 0.75)
-    assert below.remarks() == [
-        (
-            "does not beat its first stage on validation (nDCG@10 0.7000 at depth 10, the first "
-            "stage 0.7500)"
-        )
-    ]
-    assert Ending(Finish.FINISHED, 0.7, 10, None).beats_first_stage is None

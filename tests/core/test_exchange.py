@@ -189,12 +189,6 @@ def test_a_frame_of_judgements_in_and_out(columns: list[str], form: Any) -> None
         assert Qrels.from_frame(qrels.to_frame(form)) == JUDGED
 
 
-def test_judgements_of_ir_measures_in_and_out() -> None:
-    judged = list(Qrels(GRADES).to_ir_measures())
-    assert judged[1] == ir_measures.Qrel("q2", "b", 2)
-    assert Qrels.from_ir_measures(iter(judged)) == JUDGED
-
-
 def test_a_file_of_judgements_in_and_out_by_name_or_path(
     posbias_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,32 +240,3 @@ def test_a_file_of_judgements_in_and_out_by_name_or_path(
 def test_what_makes_no_judgements_is_one_line(made: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         made()
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (
-            "query-id\tcorpus-id\tscore\nq\tp\t0\t1\n",
-            ":2: wanted three columns: query-id corpus-id score; found 4 columns",
-        ),
-        (
-            "query-id\tcorpus-id\tscore\nq\tp\thigh\n",
-            ":2: wanted a whole number up to 1,000,000 as grade; found 'high'",
-        ),
-        (
-            "query-id\tcorpus-id\tscore\n",
-            "wanted three columns: query-id corpus-id score; found an empty file",
-        ),
-        (
-            "query-id\tcorpus-id\tgrade\nq\tp\t1\n",
-            ":1: wanted four columns: query iteration passage grade; found 3 columns",
-        ),
-    ],
-)
-def test_faults_of_judgements_in_beirs_form_name_the_line(
-    tmp_path: Path, text: str, message: str
-) -> None:
-    (tmp_path / "test.tsv").write_text(text)
-    with pytest.raises(InputError, match=message):
-        Qrels.from_file(tmp_path / "test.tsv")

@@ -97,19 +97,6 @@ def test_what_is_found_is_what_sorting_finds_however_blocks_are_cut_and_ordered(
     same(nearest(tests, data.draw(st.permutations(blocks)), k), expected)
 
 
-@pytest.mark.parametrize("rows", [16, 33, 32_768])
-def test_the_size_of_tiles_changes_no_bit(
-    rows: int,
-) -> None:
-    draw = np.random.default_rng(3)
-    tests, train = (
-        draw.standard_normal((9, 48), np.float32),
-        draw.standard_normal((3_000, 48), np.float32),
-    )
-    train[1_000:1_500] = train[:500] * 2  # near ties: the same direction, another length
-    same(nearest(tests, numbered(train), 20, rows=rows), by_sorting(tests, train, 20))
-
-
 def test_the_nearest_are_those_of_faiss() -> None:
     faiss = pytest.importorskip("faiss")
     draw = np.random.default_rng(5)

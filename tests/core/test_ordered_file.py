@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import os
 from pathlib import Path
-from typing import Any, cast
 
 import pytest
 
@@ -16,7 +14,6 @@ from positionbias.core.errors import OutputExistsError
 from positionbias.core.files import open_bytes
 from positionbias.core.manifest import Manifest, write_manifest
 from positionbias.core.ordered_file import (
-    OrderedFile,
     Packing,
     pack,
     packing_of,
@@ -139,26 +136,6 @@ def test_packed_pieces_one_after_another_are_a_whole_file(tmp_path: Path, packin
     assert [unpack(piece, packing) for piece in packed] == PIECES
     with pytest.raises(ValueError):
         unpack(packed[0][:-3], packing)
-
-
-class Narrow(io.RawIOBase):
-    """An unbuffered pipe: takes at most three bytes at a time."""
-
-    def __init__(self) -> None:
-        self.taken = b""
-
-    def write(self, data: Any) -> int:
-        self.taken += bytes(data[:3])
-        return len(data[:3])
-
-
-def test_a_pipe_that_takes_little_at_a_time_gets_all() -> None:
-    narrow = Narrow()
-    file = OrderedFile(cast(Any, narrow))
-    for piece in PIECES:
-        file.append(piece, {})
-    assert narrow.taken == b"first\nsecond\nthird\n"
-    assert file.checksum == hashlib.sha256(narrow.taken).hexdigest()
 
 
 def test_a_gzip_member_carries_no_name_and_no_time() -> None:

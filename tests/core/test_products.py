@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,13 +34,6 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(products, "PART", 3)
     monkeypatch.setattr(products, "BLOCK", 32)
     monkeypatch.setattr(onednn, "BLOCK", 32)
-
-
-@pytest.fixture
-def precision() -> Iterator[Callable[[str], None]]:
-    before = torch.get_float32_matmul_precision()
-    yield torch.set_float32_matmul_precision
-    torch.set_float32_matmul_precision(before)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -144,68 +136,9 @@ def test_true_places_are_those_of_numpy(cells: list[bool]) -> None:
     assert true_places(mask).tolist() == np.flatnonzero(mask).tolist()
 
 
-@pytest.mark.parametrize("chosen", ["high", "medium"])
-def test_a_lower_precision_that_the_user_chose_changes_no_result(
-    chosen: str, precision: Callable[[str], None]
-) -> None:
-    draw = np.random.default_rng(9)
-    tests, train = (
-        draw.standard_normal((5, 32), np.float32),
-        draw.standard_normal((500, 32), np.float32),
-    )
-    find = lambda: nearest(tests, [(np.arange(500), train)], neighbours=9, rows=100)  # noqa: E731
-    strict = products_here(tests).error(0, products_here(tests).prepare(train, 10.0))
-    expected = find()
-    precision(chosen)
-    assert isinstance(products_here(tests), OneDnnProducts)
-    # both factors may lose 2⁻⁸ of themselves
-    assert (
-        products_here(tests).error(0, products_here(tests).prepare(train, 10.0)) > 1_000 * strict
-    ).all()
-    np.testing.assert_array_equal(find().scores, expected.scores)
-
-
 def test_products_of_a_smaller_range_are_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ONEDNN_DEFAULT_FPMATH_MODE", "any")
     assert type(products_here(np.ones((2, 3), np.float32))) is NumpyProducts
-
-
-def test_torchs_threads_are_as_before() -> None:
-    before = torch.get_num_threads()
-    try:
-        torch.set_num_threads(2)
-        nearest(
-            np.ones((4, 3), np.float32),
-            [(np.arange(5), np.ones((5, 3), np.float32))],
-            neighbours=2,
-            rows=5,
-        )
-        assert torch.get_num_threads() == 2
-    finally:
-        torch.set_num_threads(before)
-
-
-@pytest.mark.usefixtures("torchs_threads")
-@pytest.mark.parametrize("count", [1, 3])
-def test_the_number_of_threads_changes_no_bit(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    draw = np.random.default_rng(10)
-    tests, train = (
-        draw.standard_normal((20, 16), np.float32),
-        draw.standard_normal((2_000, 16), np.float32),
-    )
-    blocks = [
-        (np.arange(start, start + 100), train[start : start + 100])
-        for start in range(0, 2_000, 100)
-    ]
-    expected = nearest(
-        tests, blocks, neighbours=7, rows=250, products=lambda compared, _: NumpyProducts(compared)
-    )
-    monkeypatch.setattr(onednn, "cores", lambda: count)
-    monkeypatch.setattr(torch, "get_num_threads", lambda: count)  # with no effect on those that run
-    assert OneDnnProducts(tests).threads == count
-    found = nearest(tests, blocks, neighbours=7, rows=250)
-    np.testing.assert_array_equal(found.numbers, expected.numbers)
-    np.testing.assert_array_equal(found.scores, expected.scores)
 
 
 def test_without_torch_numpy_multiplies() -> None:

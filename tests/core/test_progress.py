@@ -5,7 +5,6 @@ step is short.
 from __future__ import annotations
 
 import io
-import subprocess
 import sys
 import threading
 import time
@@ -142,22 +141,6 @@ def test_quiet_ends_the_lines_too(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(log.lines) <= before + 1  # one was being written
 
 
-def test_several_threads_may_advance_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = as_log(monkeypatch)
-    with step("encoding", None) as bar:
-
-        def work() -> None:
-            for _ in range(5_000):
-                bar.advance()
-
-        threads = [threading.Thread(target=work) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        wait_until(lambda: any(line.startswith("encoding: 20,000 items") for line in log.lines))
-
-
 def test_an_error_and_an_abandoned_generator_end_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     as_log(monkeypatch)
     with pytest.raises(ZeroDivisionError), step("encoding", 10):
@@ -192,24 +175,6 @@ def test_a_log_that_cannot_be_written_changes_nothing(
     assert list(track([3, 1, 2], "reading")) == [3, 1, 2]
 
 
-NEVER_ENDED = """
-import time
-from positionbias.core import progress
-
-progress._LINE_EVERY = 0.01
-never_ended = progress.step("encoding", 10)
-never_ended.__enter__()
-time.sleep(0.2)
-"""
-
-
-def test_a_step_that_is_never_ended_lets_python_end() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", NEVER_ENDED], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert (done.returncode, set(done.stderr.splitlines())) == (0, {"encoding: 0 of 10 items"})
-
-
 class Clock:
     """A clock of its own: a wait passes its seconds, and the work done in them is noted."""
 
@@ -242,15 +207,3 @@ def test_a_log_has_a_line_each_half_minute_with_the_time_left(
         "encoding: 3,000 of 9,000 passages, 50 passages/s, about 2 minutes left",
         "encoding: 4,500 of 9,000 passages, 50 passages/s, about 2 minutes left",
     ]
-
-
-def test_an_hour_of_silence_has_a_line_each_half_minute_too(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    log = Log()
-    lines = progress._Lines("one batch", None, "batches", log)
-    clock = Clock(lines, until=3_600, each_second=0)
-    monkeypatch.setattr(progress, "time", clock)
-    monkeypatch.setattr(lines, "_ended", clock)
-    lines._watch(progress._LINE_EVERY)
-    assert log.lines == ["one batch: 0 batches"] * 120

@@ -15,16 +15,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from positionbias.core import durable, publish
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, OutputExistsError, StorageError
-from positionbias.core.manifest import Manifest, read_manifest, write_manifest
+from positionbias.core.errors import OutputExistsError, StorageError
 from positionbias.core.publish import atomic_file, atomic_folder, recover, refuse_existing
-from positionbias.core.run import read_run
 from tests.forked import forked
 
 MANIFEST = json.dumps(
@@ -235,28 +232,6 @@ def test_a_folder_is_replaced(tmp_path: Path, way: str) -> None:
     assert contents(tmp_path) == {"out/manifest.json": MANIFEST, "out/text": "new"}
 
 
-@pytest.mark.parametrize("maker", [atomic_folder, atomic_file])
-def test_what_appears_meanwhile_is_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, maker: Callable[..., Any]
-) -> None:
-    """After the last look, too: the rename itself refuses."""
-    final = tmp_path / "out"
-
-    def late(path: Path, **more: Any) -> None:
-        refuse_existing(path, **more)
-        if not final.exists():
-            final.write_text("somebody's")
-
-    def make() -> None:
-        with maker(final) as partial:
-            monkeypatch.setattr(publish, "refuse_existing", late)
-            (partial / "x" if maker is atomic_folder else partial).write_text("ours")
-
-    with pytest.raises(OutputExistsError):
-        make()
-    assert contents(tmp_path) == {"out": "somebody's"}
-
-
 def test_a_file_and_its_manifest_are_one(tmp_path: Path) -> None:
     final = tmp_path / "run"
     write_pair(final, "old")
@@ -423,19 +398,6 @@ def test_what_two_renames_have_left_is_put_back_at_the_next_open(tmp_path: Path)
     assert contents(tmp_path) == {"out/manifest.json": MANIFEST, "out/text": "old"}
 
 
-def test_a_run_is_completed_by_whoever_reads_it(tmp_path: Path) -> None:
-    """A process was killed when the run had been moved and its manifest had not."""
-    write_pair(tmp_path / "a.run", "q1 Q0 p1 1 0.5 new\n", manifest=False)
-    commit = tmp_path / ".a.run.commit"
-    commit.mkdir()
-    write_manifest(tmp_path / "a.run.manifest.json", Manifest("run", "this", "a test"))
-    os.rename(tmp_path / "a.run.manifest.json", commit / "a.run.manifest.json")
-    (tmp_path / "a.run.manifest.json").write_text('{"of": "another"}')
-    assert read_run(tmp_path / "a.run").name == "new"
-    assert read_manifest(tmp_path / "a.run").name == "this"
-    assert names(tmp_path) == ["a.run", "a.run.manifest.json"]
-
-
 def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("/dev/null")
@@ -445,14 +407,6 @@ def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
             match="wanted a file or a folder to write; found a device, a pipe or a socket",
         ):
             refuse_existing(place, overwrite=True, folder=False)
-
-
-def test_new_folders_above_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    synced: list[Path] = []
-    sync = durable.sync
-    monkeypatch.setattr(durable, "sync", lambda path: (synced.append(path), sync(path))[1])
-    durable.make_folders(tmp_path / "a" / "b")
-    assert synced == [tmp_path / "a", tmp_path]
 
 
 def test_all_is_synced_before_its_name_and_the_folder_after_it(
@@ -524,15 +478,6 @@ def test_a_file_replaces_a_file_and_a_folder_a_folder(tmp_path: Path) -> None:
         write_pair(tmp_path / "folder", "new", overwrite=True)
 
 
-@pytest.mark.parametrize("place", [".", "..", "/", "folder/.."])
-def test_a_place_without_a_name_is_one_line(place: str) -> None:
-    with pytest.raises(
-        OutputExistsError,
-        match="wanted a new path to write to; found a folder to stand in; give --out a name",
-    ):
-        refuse_existing(place, overwrite=True)
-
-
 def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     write_folder(tmp_path / "theirs", "old")
     for name in ("one", "two"):
@@ -542,31 +487,3 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     assert contents(tmp_path / "theirs")["text"] == "old"
     assert contents(tmp_path / "one")["text"] == "new"
     assert (tmp_path / "two").read_text() == "new"
-
-
-def test_what_a_link_in_place_of_a_commit_leads_to_is_left_alone(tmp_path: Path) -> None:
-    final, elsewhere = tmp_path / "a.run", tmp_path / "elsewhere"
-    (elsewhere / "inner").mkdir(parents=True)
-    for path in (elsewhere / "mine", elsewhere / "a.run", elsewhere / "inner/mine"):
-        path.write_text("mine")
-    (tmp_path / ".a.run.commit").symlink_to(elsewhere)
-    recover(final)
-    with atomic_file(final) as partial:
-        partial.write_text("new")
-    assert final.read_text() == "new"
-    assert [path.read_text() for path in sorted(elsewhere.rglob("*")) if path.is_file()] == [
-        "mine"
-    ] * 3
-
-
-@pytest.mark.parametrize("inside", ["a.run", "a.run.manifest.json", "else"])
-def test_a_link_in_a_commit_is_not_published(tmp_path: Path, inside: str) -> None:
-    (tmp_path / "mine").write_text("mine")
-    commit = tmp_path / ".a.run.commit"
-    commit.mkdir()
-    (commit / inside).symlink_to(tmp_path / "mine")
-    with pytest.raises(InputError, match=f"{inside}: wanted a file; found a link; remove it"):
-        recover(tmp_path / "a.run")
-    with pytest.raises(InputError), atomic_file(tmp_path / "a.run"):
-        pytest.fail("the block must not run")
-    assert names(tmp_path) == [".a.run.commit", "mine"]

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core import run_blocks as module
 from positionbias.core.errors import InputError
 from positionbias.core.ranked_blocks import rankings_of
 from positionbias.core.run import read_rankings, read_run
@@ -106,13 +105,6 @@ def test_only_plain_lines_are_read_by_columns(text: bytes, plain: bool) -> None:
     assert (_plain_columns(text) is not None) == plain
 
 
-def test_a_carriage_return_within_a_line_is_refused_by_every_reader(tmp_path: Path) -> None:
-    (tmp_path / "r").write_bytes(b"q Q0 a 1 2.0 t\nq Q0 b 2 1.0 t\rq Q0 c 3 0.5 t\n")
-    for read in (read_run, lambda path: list(read_rankings(path))):
-        with pytest.raises(InputError, match="r:2: wanted six columns: .*; found 12 columns"):
-            read(tmp_path / "r")
-
-
 @pytest.mark.parametrize("size", [1, 40, 1000])
 def test_a_byte_order_mark_is_no_part_of_the_first_query(
     tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
@@ -160,22 +152,3 @@ def test_long_ids_that_begin_alike_are_told_from_one_that_stands_twice(tmp_path:
         InputError, match=f"wanted each passage once a query; found '{ids[-1]}' twice for query 'r'"
     ):
         list(read_rankings(tmp_path / "twice"))
-
-
-def test_a_query_of_many_blocks_is_looked_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = "\n" + "".join(f"q Q0 p{n} 1 {-n} t\n" for n in range(2_000)) + "r Q0 p 1 1 t\n"
-    (tmp_path / "run").write_text(text)
-    looked: list[int] = []
-    last_query = module._last_query
-    monkeypatch.setattr(
-        module, "_last_query", lambda data: looked.append(len(data)) or last_query(data)
-    )
-    blocks = list(run_blocks(tmp_path / "run", 100))
-    assert sum(looked) == len(text)
-    assert [block.read().decode() for block in blocks] == [text[:-13], "r Q0 p 1 1 t\n"]
-    assert [(block.start, block.lines_before) for block in blocks] == [
-        (0, 0),
-        (len(text) - 13, 2_001),
-    ]

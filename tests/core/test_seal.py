@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 import xxhash
 
@@ -128,20 +127,6 @@ def test_a_shard_of_another_collection_is_refused(collection: Path, tmp_path: Pa
         Collection(collection).texts(["p1"])
 
 
-def test_a_rolled_index_does_not_give_other_texts(collection: Path) -> None:
-    path = collection / "cache" / "passages" / "records.npy"
-    records = np.load(path)
-    records[:, 2] = np.roll(records[:, 2], 1)
-    np.save(path, records)
-    with pytest.raises(
-        InputError,
-        match=(
-            "records.npy: wanted the index as it was written; found other bytes; delete its folder"
-        ),
-    ):
-        Collection(collection).texts(["p1"])
-
-
 def test_an_index_of_another_collection_is_built_again(collection: Path, tmp_path: Path) -> None:
     with create_collection(tmp_path / "d") as writer:
         writer.add_passages(Passage(f"p{number}", "") for number in reversed(range(9_000)))
@@ -149,18 +134,6 @@ def test_an_index_of_another_collection_is_built_again(collection: Path, tmp_pat
     shutil.rmtree(collection / "cache")
     shutil.copytree(tmp_path / "d" / "cache", collection / "cache")
     assert Collection(collection).texts(["p1", "p8"]) == ["text 1 " * 40, "text 8 " * 40]
-
-
-def test_an_index_that_names_rows_beyond_the_collection_is_refused(collection: Path) -> None:
-    folder = collection / "cache" / "passages"
-    records = np.load(folder / "records.npy")
-    records[:, 2] += 1 << 40
-    np.save(folder / "records.npy", records)
-    reseal(folder)
-    with pytest.raises(
-        InputError, match=r"records.npy: wanted rows of the collection; found row 1,099"
-    ):
-        Collection(collection).texts(["p1"])
 
 
 def test_a_changed_manifest_is_refused(collection: Path) -> None:
@@ -231,24 +204,6 @@ def test_a_run_and_its_manifest_belong_together(tmp_path: Path) -> None:
             InputError, match="bm25.run: wanted the content that its manifest names"
         ):
             read(path)
-
-
-@pytest.mark.parametrize(
-    "content",
-    ['{"files": ["a"]}', '{"files": 3, "kind": 1}', "nothing of JSON", '{"version": 2}', ""],
-)
-def test_a_manifest_of_somebody_else_above_a_file_is_nothing_to_us(
-    tmp_path: Path, content: str
-) -> None:
-    (tmp_path / "manifest.json").write_text(content)
-    (tmp_path / "data").mkdir()
-    write_run(tmp_path / "data" / "a.run", Run("a", [("q1", ["a"], [2.0])]))
-    assert list(read_run(tmp_path / "data" / "a.run")["q1"].passage_ids) == ["a"]
-
-
-def test_a_damaged_table_of_buckets_is_built_again(collection: Path) -> None:
-    flip(collection / "cache" / "passages" / "buckets.npy", 300)
-    assert Collection(collection).texts(["p1"]) == ["text 1 " * 40]
 
 
 def test_a_run_may_be_renamed_with_its_manifest_and_reached_by_a_link(tmp_path: Path) -> None:
@@ -334,22 +289,6 @@ def test_verify_names_what_is_damaged(collection: Path) -> None:
     assert "buckets.npy: wanted the content" in index.fault
     assert "test.parquet: wanted" in whole.fault
     assert "No such file" in whole.fault
-
-
-def test_the_outermost_manifest_that_names_a_file_decides(tmp_path: Path) -> None:
-    file = tmp_path / "outer" / "inner" / "file"
-    file.parent.mkdir(parents=True)
-    file.write_bytes(b"first")
-    write_manifest(tmp_path / "outer" / "manifest.json", Manifest("results", "outer", "a test"))
-    file.write_bytes(b"other")
-    write_manifest(file.parent / "manifest.json", Manifest("results", "inner", "a test"))
-    write_manifest(file.with_name("file.manifest.json"), Manifest("run", "file", "a test"))
-    # verify holds each manifest against its own files
-    assert verify(file.parent / "manifest.json").fault == ""
-    with pytest.raises(InputError, match="file: wanted the content that its manifest names"):
-        verified(file)
-    (tmp_path / "outer" / "manifest.json").unlink()
-    assert verified(file) == file
 
 
 def test_a_file_that_shrinks_is_refused(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from positionbias.core import shard_work
-from positionbias.core.blocks import file_blocks
 from positionbias.core.errors import InputError, OutputExistsError, SettingError, StorageError
 from positionbias.core.publish import recover
 from positionbias.core.shard_work import GO_ON, make_shards, resumable_folder, work_folder
@@ -204,33 +203,6 @@ def test_an_input_file_that_changed_is_read_again(tmp_path: Path) -> None:
     assert content(tmp_path / "out") == {"0": "FIRST", "1": "second", "2": "third"}
 
 
-def test_blocks_are_told_by_what_they_hold(tmp_path: Path) -> None:
-    (tmp_path / "in").write_text("a\nb\nc\n")
-    final = tmp_path / "out"
-    made: list[str] = []
-
-    def write(block: Any, path: Path) -> Mapping[str, Any]:
-        made.append(block.text())
-        path.write_text(block.text())
-        if len(made) == 2:
-            raise KeyboardInterrupt
-        return {}
-
-    with pytest.raises(KeyboardInterrupt), resumable_folder(final, JOB) as folder:
-        list(
-            make_shards(
-                dict, write, file_blocks(tmp_path / "in", 1), lambda index: folder / f"{index}"
-            )
-        )
-    with resumable_folder(final, JOB) as folder:
-        list(
-            make_shards(
-                dict, write, file_blocks(tmp_path / "in", 1), lambda index: folder / f"{index}"
-            )
-        )
-    assert made == ["a\n", "b\n", "b\n", "c\n"]
-
-
 def test_two_runs_at_once(tmp_path: Path) -> None:
     final = tmp_path / "out"
     with resumable_folder(final, JOB) as folder:
@@ -261,32 +233,6 @@ def test_whoever_waited_for_the_lock_finds_what_the_first_one_made(
     with pytest.raises(OutputExistsError):
         run(final, Maker(), items=("other",))
     assert content(final) == WANTED
-    assert names(tmp_path) == ["out"]
-
-
-def test_a_lock_that_was_taken_away_in_between_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Between opening the lock file and locking it, the run before removed it: what we hold then
-    keeps nobody out.
-    """
-    import fcntl
-
-    flock, final = fcntl.flock, tmp_path / "out"
-    calls: list[int] = []
-
-    def locked(handle: Any, how: int) -> None:
-        if not calls:
-            (tmp_path / ".out.work.lock").unlink()
-        if len(calls) < 2:
-            calls.append(how)
-        flock(handle, how)
-
-    monkeypatch.setattr(fcntl, "flock", locked)
-    with resumable_folder(final, JOB):
-        assert len(calls) == 2
-        with pytest.raises(StorageError, match="another run"):
-            run(final, Maker())
     assert names(tmp_path) == ["out"]
 
 
@@ -334,32 +280,6 @@ def test_a_place_that_is_taken_is_kept_or_replaced(tmp_path: Path) -> None:
     assert names(tmp_path) == ["out"]
 
 
-def test_what_appears_at_the_final_place_meanwhile_is_kept(tmp_path: Path) -> None:
-    final = tmp_path / "out"
-
-    def appear(item: str, path: Path) -> Mapping[str, Any]:
-        final.write_text("somebody's")
-        return Maker()(item, path)
-
-    with pytest.raises(OutputExistsError):
-        run(final, appear)
-    assert final.read_text() == "somebody's"
-
-
-def test_a_file_may_be_taken_out_of_the_folder(tmp_path: Path) -> None:
-    final, again = tmp_path / "out.tsv", Maker()
-    interrupted(final)
-    with resumable_folder(final, JOB) as folder:
-        list(make_shards(dict, again, ITEMS, lambda index: folder / f"{index}"))
-        os.replace(folder / "0", final)
-        for path in folder.iterdir():
-            path.unlink()
-        folder.rmdir()
-    assert again.made == ["three", "four"]
-    assert final.read_text() == "one\n"
-    assert names(tmp_path) == ["out.tsv"]
-
-
 @pytest.mark.parametrize("hidden", [".out.work", ".out.work.lock"])
 @pytest.mark.parametrize("kind", ["link", "pipe"])
 def test_what_a_link_for_hidden_work_leads_to_is_left_alone(
@@ -389,30 +309,6 @@ def test_shards_outside_a_work_folder_get_no_receipts(tmp_path: Path) -> None:
     again = Maker()
     list(make_shards(dict, again, ITEMS, lambda index: tmp_path / f"{index}"))
     assert again.made == list(ITEMS)  # nothing vouches for what stands there
-
-
-def test_shards_of_one_name_in_two_folders_are_two(tmp_path: Path) -> None:
-    def both(maker: Maker) -> None:
-        with resumable_folder(tmp_path / "out", JOB) as folder:
-            for name in ("a", "b"):
-                (folder / name).mkdir(exist_ok=True)
-                list(
-                    make_shards(
-                        dict,
-                        maker,
-                        [name, f"{name}2"],
-                        lambda index, name=name: folder / name / f"{index}",
-                    )
-                )
-
-    with pytest.raises(KeyboardInterrupt):
-        both(Maker(fail_at="b2", error=KeyboardInterrupt()))
-    again = Maker()
-    both(again)
-    assert again.made == ["b2"]
-    assert dict(content_of_files(tmp_path / "out")) == {
-        "a/0": "a\n", "a/1": "a2\n", "b/0": "b\n", "b/1": "b2\n",
-    }  # fmt: skip
 
 
 def content_of_files(folder: Path) -> Iterator[tuple[str, str]]:
@@ -536,14 +432,6 @@ def test_a_receipt_that_says_something_else_is_not_trusted(tmp_path: Path, chang
     maker = Maker()
     assert run(tmp_path / "out", maker) == LENGTHS
     assert maker.made == ["one", "three", "four"]
-
-
-@pytest.mark.parametrize("name", ["job.json", "receipts/0.json"])
-def test_what_is_nested_too_deep_is_not_trusted(tmp_path: Path, name: str) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "out", Maker(fail_at="three", error=KeyboardInterrupt()))
-    (work_folder(tmp_path / "out") / name).write_text("[" * 100_000)
-    assert run(tmp_path / "out", Maker()) == LENGTHS
 
 
 @pytest.mark.parametrize("name", ["content/manifest", "job.json", "receipts/0.json"])

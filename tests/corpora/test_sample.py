@@ -8,11 +8,8 @@ from collections import Counter
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
@@ -124,32 +121,6 @@ def test_fewer_are_part_of_more_and_seeds_differ(tmp_path: Path) -> None:
     counts = Counter(item for found in seeds for item in found)
     assert len(counts) > 250  # 20 draws of about 40 of 280: one in 14 passages is never drawn
     assert sample(whole, tmp_path / "more", SampleSettings(queries=1, passages=10_000))
-
-
-def test_nothing_need_be_drawn(tmp_path: Path) -> None:
-    whole = large(tmp_path / "large")
-    only = sample(
-        whole, tmp_path / "only", SampleSettings(queries=10, passages=10, splits=["test"])
-    )
-    assert only.splits == ["test"]
-    assert only.passage_ids() == [f"p{200 + n}" for n in range(10)]
-    with pytest.raises(
-        SettingError,
-        match=(
-            r"--passages: wanted at least 10, the passages with judgements or answers .* found 9; "
-            r"raise it, or lower --queries"
-        ),
-    ):
-        sample(whole, tmp_path / "less", SampleSettings(queries=10, passages=9, splits=["test"]))
-    with pytest.raises(InputError, match="wanted split 'dev'; found train, test"):
-        sample(whole, tmp_path / "less", SampleSettings(queries=10, passages=9, splits=["dev"]))
-    assert not (tmp_path / "less").exists()
-
-
-def test_many_shards_become_few(tmp_path: Path) -> None:
-    whole = large(tmp_path / "large", shard=2)
-    drawn = sample(whole, tmp_path / "drawn", SampleSettings(queries=3, passages=60))
-    assert (len(whole.shard_paths), len(drawn.shard_paths), len(drawn)) == (150, 64, 60)
 
 
 def test_an_empty_collection_has_an_empty_sample(tmp_path: Path) -> None:

@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.shard_work import MapShards
 from positionbias.dense.by_range import ByRange, ExactRange
@@ -272,16 +271,3 @@ def test_kill_9_of_a_search_and_the_same_again(
     again = retrieve("killed")
     assert len(searched) == 8 - 1  # the range that was done is kept
     assert again == retrieve("whole")
-
-
-def test_vectors_that_change_meanwhile_are_refused(
-    checkpoint: Checkpoint,
-    collection: Collection,
-    vectors: Vectors,
-    retrieve: Retrieve,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(vectors, "checksum", "f" * 64)
-    found = r"v: wanted the vectors ffffffffffff; found .* in a worker process; do not change them"
-    with open_engine("local", 2) as map_shards, pytest.raises(InputError, match=found):
-        retrieve("changed", map_shards)

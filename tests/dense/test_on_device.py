@@ -4,19 +4,16 @@ nothing that a GPU would wait for.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from positionbias.core.errors import InputError
 from positionbias.core.nearest import Block, nearest
 from positionbias.dense import on_device
-from positionbias.dense.on_device import DeviceSearch, nearest_on_device
+from positionbias.dense.on_device import nearest_on_device
 from positionbias.dense.sums import paired_sums
 
 CPU, META = torch.device("cpu"), torch.device("meta")
@@ -95,101 +92,6 @@ def test_the_bits_are_those_of_the_processors_search(
         )
     np.testing.assert_array_equal(found.numbers, expected.numbers)
     assert found.scores.tobytes() == expected.scores.tobytes()  # the sign of a zero included
-
-
-def test_open_tests_are_searched_again_in_their_tile(monkeypatch: pytest.MonkeyPatch) -> None:
-    draw = np.random.default_rng(4)
-    vectors = draw.standard_normal((400, 6), np.float32)
-    vectors[50:250] = 9 * vectors[50]  # 200 equal ones: more than 5 + 32
-    tests = np.concatenate([vectors[50:51], draw.standard_normal((3, 6), np.float32)])
-    tests[1:] *= -np.sign(tests[1:] @ vectors[50])[:, None]  # for which these are the farthest
-    asked: list[tuple[int, int]] = []
-    take = DeviceSearch._take
-
-    def counted(self: DeviceSearch, part: Any, tile: Any, width: int) -> torch.Tensor:
-        asked.append((len(self.tests[part]), width))
-        return take(self, part, tile, width)
-
-    monkeypatch.setattr(DeviceSearch, "_take", counted)
-    found = nearest_on_device(tests, cut(np.arange(400), vectors, 90), neighbours=5, device=CPU)
-    assert found.numbers[0].tolist() == [50, 51, 52, 53, 54]
-    # all four by 37 candidates; then the first alone, by 148 and by all
-    assert asked == [(4, 37), (1, 148), (1, 400)]
-
-
-def test_fewer_candidates_are_scored_once_k_are_known() -> None:
-    draw = np.random.default_rng(5)
-    vectors, tests = (
-        draw.standard_normal((6_000, 8), np.float32),
-        draw.standard_normal((16, 8), np.float32),
-    )
-    tests[3] = 0  # to which all are equally near; one in sixteen
-    search = DeviceSearch(tests, 200, CPU)
-    widths = []
-    for tile in on_device._tiles(cut(np.arange(6_000), vectors, 500), 1_000, search):
-        search.look(tile)
-        widths.append(search.width)
-    assert widths[:2] == [232, 232]  # nothing was read back yet
-    assert widths[2] == 232  # of the first tile all 200 reached the 200th score
-    assert 200 / 5 + 32 <= widths[5] < 232
-    assert (
-        search.found().numbers
-        == nearest(
-            tests, [(np.arange(6_000), vectors)], neighbours=200, rows=999, similarity="dot"
-        ).numbers
-    ).all()
-
-
-def tiles(search: DeviceSearch) -> Any:
-    vectors = np.random.default_rng(6).standard_normal((900, 16), np.float32).astype(np.float16)
-    return on_device._tiles(cut(np.arange(900), vectors, 200), 300, search)
-
-
-def test_no_tile_needs_a_number_that_only_the_device_has() -> None:
-    """Tensors on ``meta`` have no numbers: whatever reads one, by ``item``, ``nonzero``, a mask or
-    a copy to the host, raises.
-    """
-    search = DeviceSearch(np.ones((5, 16), np.float32), 10, META)
-    with torch.inference_mode():
-        for tile in tiles(search):
-            begun = search._begin(tile)
-            assert begun.report._tensor.shape == (3,)  # all that is read back of a tile
-    for wait in (
-        lambda: begun.open.nonzero(),
-        lambda: begun.open.any().item(),
-        lambda: begun.open.cpu(),
-    ):
-        with pytest.raises((NotImplementedError, RuntimeError)):
-            wait()
-
-
-class Called(TorchDispatchMode):
-    """The names of the operations called."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: set[str] = set()
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.names.add(func.overloadpacket.__name__)
-        return func(*args, **(kwargs or {}))
-
-
-def test_no_tile_calls_an_operation_whose_shape_depends_on_numbers() -> None:
-    search = DeviceSearch(np.ones((5, 16), np.float32), 10, CPU)
-    with Called() as called:
-        for tile in tiles(search):
-            search._begin(tile)
-    assert {"mm", "topk", "searchsorted"} <= called.names
-    assert not called.names & {
-        "_local_scalar_dense",
-        "nonzero",
-        "masked_select",
-        "unique_dim",
-        "_unique2",
-        "bincount",
-        "repeat_interleave",
-    }
 
 
 # the square of the last is none in float32

@@ -30,11 +30,11 @@ from positionbias.engine.choose import open_engine
 from positionbias.models import packed_models
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, user_checkpoint
-from positionbias.ranking.config import Computing, RankingConfig, Spread
+from positionbias.ranking.config import Computing, Spread
 from tests.forked import forked
 from tests.sealing import reseal
 
-from .conftest import passages, saved_dot
+from .conftest import saved_dot
 from .made import write_vectors
 
 
@@ -48,15 +48,6 @@ def content_of(folder: Path) -> dict[str, bytes]:
         path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json"
     )
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-
-
-def of_passages(place: Path, shards: int) -> Collection:
-    """The same 60 passages in so many shards."""
-    with create_collection(place) as writer:
-        for part in np.array_split(np.arange(60), shards):
-            writer.add_passages(passages(60)[row] for row in part)
-        writer.finish(Manifest("collection", "dense", "a test"))
-    return Collection(place)
 
 
 def test_a_row_is_the_models_vector_of_the_passage_in_stored_order(
@@ -116,32 +107,6 @@ def test_halves_are_the_float32_vectors_rounded_and_what_was_met_is_counted(
     assert (content["similarity"], half.manifest.settings["model"]) == ("dot", "dot")
 
 
-def test_shards_of_the_collection_change_no_byte(
-    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    one, many = of_passages(tmp_path / "one", 1), of_passages(tmp_path / "many", 7)
-    encode_collection(checkpoint, one, tmp_path / "a")
-    encode_collection(checkpoint, many, tmp_path / "b")
-    assert content_of(tmp_path / "a") == content_of(tmp_path / "b")
-    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 16)
-    cut = encode_collection(checkpoint, many, tmp_path / "c", config=RankingConfig(batch_tokens=12))
-    assert [path.name for path in cut.shard_paths] == [
-        "00000.npy",
-        "00001.npy",
-        "00002.npy",
-        "00003.npy",
-    ]
-    # other batches: other roundings of the arithmetic, at most one step of a half
-    np.testing.assert_allclose(
-        stored(cut).astype(float),
-        stored(Vectors(tmp_path / "a")).astype(float),
-        rtol=2e-3,
-        atol=1e-3,
-    )
-    assert [rows.tolist()[0] for rows, _ in cut.blocks()] == [0, 16, 32, 48]
-    np.testing.assert_array_equal(cut.take(np.array([50, 3])), stored(cut)[[50, 3]])
-
-
 INTERRUPTED = """
 import os, sys
 from pathlib import Path
@@ -191,27 +156,6 @@ def test_a_killed_encoding_goes_on_to_the_same_bytes(
     assert vectors.manifest.comparable() | {"name": ""} == Vectors(
         tmp_path / "whole"
     ).manifest.comparable() | {"name": ""}
-
-
-@pytest.mark.usefixtures("torchs_threads")
-@pytest.mark.parametrize(("divides", "begun"), [(True, [32, 48]), (False, [0, 16, 32, 48])])
-def test_other_threads_begin_anew_where_they_change_bits(
-    checkpoint: Checkpoint,
-    collection: Collection,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    divides: bool,
-    begun: list[int],
-) -> None:
-    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 16)
-    arguments = [str(checkpoint.path), str(collection.path), str(tmp_path / "v")]
-    assert forked(arguments, tmp_path, os.environ, INTERRUPTED).returncode == -9
-    monkeypatch.setattr("torch.get_num_threads", lambda: 99)
-    if not divides:  # as of a model whose products are divided among threads, not its texts
-        monkeypatch.setattr("positionbias.models.packed.is_packable", lambda model: False)
-    made = shards_made(monkeypatch)
-    vectors = encode_collection(checkpoint, collection, tmp_path / "v")
-    assert (made, vectors.manifest.provenance["threads"]) == (begun, 99)
 
 
 def test_a_full_disk_is_one_line_and_what_is_finished_is_kept(

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from positionbias.core.errors import InputError, PositionBiasError, SettingError
+from positionbias.core.errors import PositionBiasError, SettingError
 from positionbias.engine.local import map_shards, processes
 
 from .session import processes_of_session
@@ -90,23 +90,6 @@ def test_one_set_of_processes_serves_every_map() -> None:
     assert second <= first
     with processes(1) as here:
         assert set(here(process_of, range(3))) == {os.getpid()}
-
-
-def fail_or_write(item: Path | None) -> None:
-    if item is None:
-        time.sleep(0.2)  # the other has begun
-        raise InputError("bad line")
-    time.sleep(0.6)
-    item.write_text("whole")
-
-
-def test_an_error_waits_for_what_is_under_way(tmp_path: Path) -> None:
-    """Whoever clears up after it must not find a worker still writing."""
-    with processes(2) as over_processes:
-        list(over_processes(process_of, range(4)))  # both have started
-        with pytest.raises(InputError, match="bad line"):
-            list(over_processes(fail_or_write, [None, tmp_path / "file"]))
-        assert (tmp_path / "file").read_text() == "whole"
 
 
 ORPHANED = """

@@ -53,15 +53,6 @@ def test_a_mean_equals_means_without_each_cluster(seed):
     )
 
 
-@given(st.integers(0, 1_000), st.randoms(use_true_random=False))
-def test_the_order_of_queries_changes_nothing(seed, random):
-    y, labels = random_queries(seed)
-    order = list(range(len(y)))
-    random.shuffle(order)
-    turned = clustered_mean(y[order], [labels[i] for i in order])
-    assert shown(turned) == pytest.approx(shown(clustered_mean(y, labels)), rel=1e-9)
-
-
 def test_detectable_is_found_with_the_power_it_names():
     # 2,000 tests of 30 normal values with that mean: 80 % are found, ± 2.5 standard errors of 0.9
     # points

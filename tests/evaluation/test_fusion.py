@@ -88,19 +88,6 @@ RUNS = st.lists(
 )
 
 
-@given(found=RUNS, turn=st.randoms(use_true_random=False))
-@pytest.mark.parametrize("by", FUSIONS)
-def test_the_order_of_the_runs_does_not_matter(
-    by: str, found: list[dict[str, float]], turn
-) -> None:
-    made = [Run(f"r{i}", [("q", [*of, "z"], [*of.values(), 0.5])]) for i, of in enumerate(found)]
-    turned = list(made)
-    turn.shuffle(turned)
-    one, other = fuse(made, Fusing(by)), fuse(turned, Fusing(by))  # type: ignore[arg-type]
-    assert scores(one.run) == scores(other.run)  # to the last bit
-    assert {name: one.missing[name] for name in other.missing} == other.missing
-
-
 @given(found=RUNS)
 def test_against_a_plain_implementation(found: list[dict[str, float]]) -> None:
     made = [Run(f"r{i}", [("q", [*of, "z"], [*of.values(), 0.5])]) for i, of in enumerate(found)]
@@ -130,11 +117,6 @@ def test_z_scores_have_mean_0_and_deviation_1(values: list[int]) -> None:
     assert found.std() == pytest.approx(1 if len(set(values)) > 1 else 0)
 
 
-def test_scaled_scores_fuse_alike() -> None:
-    louder = Run("one", [("q", ["a", "b", "c"], [1009.0, 1006.0, 1003.0])])
-    assert scores(fuse([louder, TWO]).run) == scores(fuse([ONE, TWO]).run)
-
-
 # a first stage, and a model that re-ranked its first two: below them stand c, d, e by whole steps
 FIRST = Run("bm25", [("q", ["a", "b", "c", "d", "e"], [10.0, 9.0, 8.0, 2.0, 1.0])])
 RERANKED = Run("dot", [("q", ["b", "a", "c", "d", "e"], [0.51, 0.5, -1.0, -2.0, -3.0])])
@@ -157,17 +139,6 @@ def test_what_stands_below_a_re_ranking_depth_is_no_score() -> None:
     ranks = fuse([FIRST, RERANKED], RANKS, scored=[None, 2])
     assert scores(ranks.run) == scores(fuse([FIRST, RERANKED], RANKS).run)
     assert (ranks.missing["dot"], ranks.scored) == (Missing(), {})
-
-
-def test_what_no_run_scored_stands_last_in_its_order(tmp_path: Path) -> None:
-    other = Run("colbert", [("q", ["b", "a", "c", "d", "e"], [70.0, 10.0, 9.0, 8.0, 7.0])])
-    done, turned = (fuse(runs, scored=[2, 2]) for runs in ([RERANKED, other], [other, RERANKED]))
-    assert done.run["q"].passage_ids == ["b", "a", "c", "d", "e"]  # by id c would stand last
-    assert scores(done.run) == scores(turned.run)
-    assert scores(done.run) == pytest.approx({"b": 1, "a": -1, "c": -1, "d": -1, "e": -1})
-    # whoever reads it for z-scores finds equal scores, and no steps
-    write_run(tmp_path / "both.run", done.run)
-    assert equal_again(read_run(tmp_path / "both.run")["q"].scores).tolist() == [1, -1, -1, -1, -1]
 
 
 @given(

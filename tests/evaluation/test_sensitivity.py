@@ -79,26 +79,6 @@ def test_means_and_figures_equal_plain_ones(seed):
     assert payload.highs == pytest.approx(np.quantile(rows, 0.975, axis=0))
 
 
-@given(st.integers(0, 1_000), st.booleans(), st.randoms(use_true_random=False))
-def test_the_order_of_queries_changes_nothing(seed, clustered, random):
-    values, positions, clusters = random_queries(seed)
-    order = list(range(len(values)))
-    random.shuffle(order)
-    settings = BucketSettings(seed=1, minimum=5, permutations=30, resamples=30)
-    one = bucket_means(
-        values, positions, QUARTERS, clusters if clustered else None, settings=settings
-    )
-    labels = [clusters[i] for i in order] if clustered else None
-    other = bucket_means(values[order], positions[order], QUARTERS, labels, settings=settings)
-    assert list(other.counts) == list(one.counts)
-    assert other.means == pytest.approx(one.means)
-    assert other.lows == pytest.approx(one.lows)
-    assert other.psi.undefined == one.psi.undefined
-    *numbers, _ = astuple(other.psi)
-    *expected, _ = astuple(one.psi)
-    assert numbers == pytest.approx(expected)
-
-
 def test_small_and_empty_buckets_have_no_mean_and_count_in_no_figure():
     positions = np.repeat([0.1, 0.3, 0.6], [30, 19, 30])
     values = np.repeat([0.8, 0.0, 0.6], [30, 19, 30]) + np.tile([0.01, -0.01], 40)[:79]

@@ -84,12 +84,6 @@ def test_the_critical_value_is_the_quantile_of_the_multivariate_t(queries):
     assert stats.t.ppf(0.975, queries - 1) < critical < stats.t.ppf(1 - 0.025 / 3, queries - 1)
 
 
-def test_contrasts_that_are_one_and_the_same_cost_nothing():
-    values = generator(4, "test").normal(size=(30, 1))
-    found = simultaneous(np.column_stack([values, 2 * values, -values]))
-    assert found[0].critical == pytest.approx(stats.t.ppf(0.975, 29), abs=0.02)
-
-
 def test_p_is_that_of_the_largest_of_all_contrasts():
     values = uncorrelated(5, 400, 3)  # standard errors 1/√399
     values += np.array([0, 1, 2.388]) * np.sqrt(1 / 399)
@@ -207,19 +201,6 @@ def test_without_a_unit_above_0_contrasts_stay_in_their_own():
     plain = bounds(simultaneous(values))
     assert bounds(simultaneous(values, units=np.zeros(40))) == plain
     assert bounds(simultaneous(values, units=np.full(40, np.nan))) == plain
-
-
-@given(st.integers(0, 1_000), st.randoms(use_true_random=False))
-def test_the_order_of_queries_changes_nothing(seed, random):
-    values, labels, units = drawn(seed)
-    order = list(range(len(values)))
-    random.shuffle(order)
-    one = simultaneous(values, labels, units)
-    other = simultaneous(values[order], [labels[i] for i in order], units[order])
-    for before, after in zip(one, other, strict=True):
-        assert (after.value, after.low, after.high) == pytest.approx(
-            (before.value, before.low, before.high), rel=1e-6
-        )
 
 
 @given(st.integers(0, 1_000), st.sampled_from([1e-6, 0.5, 3e4]))

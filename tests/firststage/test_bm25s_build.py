@@ -124,36 +124,6 @@ def test_equals_bm25s_however_it_is_cut(tmp_path_factory, shards, size):
     equals_bm25s(collection, path / "index")
 
 
-def test_the_same_bytes_from_other_shards_ranges_and_workers(tmp_path, monkeypatch):
-    collection = collection_of(tmp_path / "c", SHARDS)
-    expected = built(collection, tmp_path / "one")
-    assert (
-        built(
-            collection_of(tmp_path / "whole", [TEXTS[:4], ("", "the", *TEXTS[4:])]),
-            tmp_path / "two",
-        )
-        == expected
-    )
-    with open_engine("local", 2) as map_shards:
-        assert built(collection, tmp_path / "three", map_shards=map_shards) == expected
-    monkeypatch.setattr(bm25s_build, "RANGE_POSTINGS", 1)
-    assert built(collection, tmp_path / "four") == expected
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=9), min_size=1, max_size=6))
-def test_the_best_scores_of_each_term(scores):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bm25s_build, "RANKS", (1, 2, 4))
-        found = bm25s_build._bests(
-            np.concatenate(scores).astype(np.float32), np.array([len(term) for term in scores])
-        )
-    expected = [
-        [sorted(term)[-rank] if rank <= len(term) else 0 for term in scores] for rank in (1, 2, 4)
-    ]
-    assert found.tolist() == expected
-
-
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 9), min_size=1, max_size=9), min_size=1, max_size=6),

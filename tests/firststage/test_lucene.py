@@ -255,28 +255,6 @@ def test_a_line_of_ten_megabytes(tmp_path):
     assert rank(collection, "人").passage_ids == ["word"]
 
 
-def test_threads_change_no_ranking(tmp_path, monkeypatch):
-    monkeypatch.setattr(lucene, "_BATCH", 7)
-    words = ("red", "fox", "hen", "song", "whale")
-    texts = {
-        f"p{n:03d}": " ".join(words[(n * k) % 5] for k in range(1, n % 9 + 2)) for n in range(300)
-    }
-    queries = [Query(f"{a} {b}", f"{a} {b}") for a in words for b in words]
-    one = search(
-        open_index(collection_of(tmp_path / "one", texts), Bm25Settings(), backend="lucene"),
-        queries,
-        20,
-    )
-    index = open_index(
-        collection_of(tmp_path / "two", texts), Bm25Settings(), backend="lucene", workers=3
-    )
-    two = search(index, queries, 20)
-    assert list(one) == list(two) == [query.query_id for query in queries]
-    for query_id in one:
-        assert one[query_id].passage_ids == two[query_id].passage_ids
-        assert one[query_id].scores.tobytes() == two[query_id].scores.tobytes()
-
-
 @pytest.mark.slow
 def test_pyserini_searches_our_index_alike(tmp_path, monkeypatch):
     texts = {f"p{n:02d}": f"red {'fox ' * (n % 5)}number{n} {'hen ' * (n % 3)}" for n in range(60)}

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
@@ -60,18 +58,6 @@ def test_the_checksum_tells_the_order_and_where_an_id_ends(tmp_path):
         checksum("d", ["abcd"]),
     }
     assert len(others | {expected}) == 5
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    st.lists(st.text(min_size=1, max_size=4), min_size=1, max_size=30, unique=True),
-    st.integers(0, 30),
-)
-def test_any_ids(tmp_path_factory, ids, cut):
-    collection = collection_of(tmp_path_factory.mktemp("ids") / "c", [ids[:cut], ids[cut:]])
-    places = places_by_id(collection)
-    assert [ids[row] for row in np.argsort(places)] == sorted(ids, reverse=True)
-    assert StoredIds(collection).of(np.arange(len(ids))) == ids
 
 
 @pytest.mark.parametrize("shards", [[], [[]]])

@@ -185,17 +185,6 @@ def test_the_corpus_alone_comes_in(tmp_path: Path) -> None:
     assert (len(beir), beir.splits) == (5, [])
 
 
-def test_no_final_newline_a_byte_order_mark_and_windows_line_ends_are_no_content(
-    tmp_path: Path,
-) -> None:
-    test = table(QRELS["test"]).replace(b"\n", b"\r\n")
-    changed = beir_folder(
-        tmp_path / "changed", corpus=b"\xef\xbb\xbf" + lines(CORPUS)[:-1], test=test + b"\r\n"
-    )
-    plain = import_beir(beir_folder(tmp_path / "in"), tmp_path / "out")
-    assert import_beir(changed, tmp_path / "out2").checksum == plain.checksum
-
-
 def test_an_export_comes_back_the_same(tmp_path: Path) -> None:
     beir = import_beir(beir_folder(tmp_path / "in"), tmp_path / "out")
     # test first: its order in queries.jsonl changes nothing; the query that is unjudged stays so

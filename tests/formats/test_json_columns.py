@@ -5,7 +5,6 @@ line for each fault.
 from __future__ import annotations
 
 import json
-import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -97,37 +96,6 @@ def test_any_table_survives_any_cut(
         )
         found = rows(path, size=1)
     assert found == [(row, {"a": pair[0], "b": pair[1]}) for row, pair in enumerate(values)]
-
-
-def test_blocks_hold_about_as_much_as_was_asked_for(tmp_path: Path) -> None:
-    table = {name: {str(row): name * 96 for row in range(2_000)} for name in "ab"}
-    path = save(tmp_path, json.dumps(table, separators=(",", ":")))
-    blocks = column_blocks(path, ("a", "b"), size=100_000)
-    # a row takes some 2 × 105 bytes, 256 rows 54 kB, so two lots of 256 make a block: 2,000 rows
-    # are 3.9 of these
-    assert [sum(1 for _ in block.rows()) for block in blocks] == [512, 512, 512, 464]
-    assert len({block.fingerprint() for block in blocks}) == 4
-
-
-def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "long.json"
-    with open(path, "w") as handle:
-        for opening, name in (("{", "a"), (",", "b")):
-            handle.write(f'{opening}"{name}":{{')
-            handle.writelines(
-                f'{"," if row else ""}"{row}":"{"x" * 2_000}"' for row in range(12_000)
-            )
-            handle.write("}")
-        handle.write("}")
-    assert path.stat().st_size > 48_000_000
-    tracemalloc.start()
-    blocks = column_blocks(path, ("a", "b"))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert len(blocks) == 3
-    # 4 MiB as bytes, as text, joined to what was left of the text before, and that: 16 MiB; 12,000
-    # row numbers of 8 bytes
-    assert peak < 24 << 20
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,7 @@ rest, and faults.
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -147,20 +145,6 @@ def test_windows_line_ends_are_not_text(tmp_path: Path) -> None:
         "qidpidtriples.train.full.2": [("0", "4"), ("1", "6")],
         "triples.train.small": [("1", "6")],
     }
-
-
-def test_files_of_several_places_come_together(tmp_path: Path) -> None:
-    whole = import_msmarco([write_files(tmp_path / "in", RELEASE)], tmp_path / "whole")
-    write_files(
-        tmp_path / "queries",
-        {name: content for name, content in RELEASE.items() if name != "collection.tsv"},
-    )
-    archive = write_tar(
-        tmp_path / "collection.tar.gz", {"collection.tsv": COLLECTION, "readme": "x"}
-    )
-    parts = import_msmarco([archive, tmp_path / "queries"], tmp_path / "parts")
-    assert parts.checksum == whole.checksum
-    assert parts.manifest.content["source"]["not_read"] == {"collection.tar.gz:readme": "not known"}
 
 
 def without(*names: str) -> dict[str, str]:
@@ -449,28 +433,6 @@ def test_a_line_of_ten_megabytes_and_a_byte_order_mark(tmp_path: Path) -> None:
     folder = write_files(tmp_path / "in", {"collection.tsv": f"\ufeff0\t{long}\n1\tshort"})
     made = import_msmarco([folder], tmp_path / "out")
     assert list(made.passages()) == [Passage("0", long), Passage("1", "short")]
-
-
-def test_an_interrupted_writer_that_is_dropped_late_leaves_the_file_alone(tmp_path: Path) -> None:
-    """A traceback holds the first one's open files, as in a notebook, until the second has written
-    the same.
-    """
-    folder = write_files(tmp_path / "in", RELEASE)
-    held: list[Any] = []
-
-    def stopped(function: Any, items: Any) -> Any:
-        raise KeyboardInterrupt
-
-    try:
-        import_msmarco([folder], tmp_path / "out", map_shards=stopped)
-    except KeyboardInterrupt as error:
-        held.append(error)
-    made = import_msmarco([folder], tmp_path / "out")
-    whole = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*.parquet")}
-    held.clear()
-    gc.collect()
-    assert {path: path.read_bytes() for path in whole} == whole
-    assert len(made.qrels("train")) > 0
 
 
 def test_an_interrupted_import_goes_on_at_the_shard(tmp_path: Path) -> None:

@@ -60,19 +60,6 @@ def test_the_release_as_published(tmp_path: Path) -> None:
     )
 
 
-def test_windows_line_ends_are_not_text(tmp_path: Path) -> None:
-    windows = {name: content.replace("\n", "\r\n") for name, content in RELEASE.items()}
-    made = import_msmarco_docs([write_tar(tmp_path / "docs.tar", windows)], tmp_path / "out")
-    assert (
-        made.checksum
-        == import_msmarco_docs([write_files(tmp_path / "in", RELEASE)], tmp_path / "same").checksum
-    )
-    assert read_run(tmp_path / "out" / "runs" / "msmarco-docdev-top100.run")["5"].passage_ids == [
-        "D2",
-        "D1",
-    ]
-
-
 @pytest.mark.parametrize(
     ("fields", "texts"),
     [

@@ -23,7 +23,7 @@ from positionbias.core.records import Answer, Qrel, Query
 from positionbias.core.seeds import key64
 from positionbias.engine.local import map_shards
 from positionbias.formats import json_scanner, msmarco_qa, msmarco_qa_records
-from positionbias.formats.msmarco_qa import first_places, import_msmarco_qa
+from positionbias.formats.msmarco_qa import import_msmarco_qa
 from positionbias.formats.msmarco_qa_rows import qa_blocks
 
 LAMP = "The lamp of Orvell burns green oil."
@@ -228,18 +228,6 @@ def test_all_layouts_and_any_number_of_workers_give_the_same(
     ]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_passages_are_the_same_over_many_blocks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str
-) -> None:
-    monkeypatch.setattr(json_scanner, "ROWS_A_MARK", 1)
-    monkeypatch.setattr(msmarco_qa, "qa_blocks", partial(qa_blocks, size=1))
-    qa = imported(tmp_path, LAYOUTS[layout](release()))
-    groups = {"parquet": 2, "parquet in one row group": 1}
-    assert qa.manifest.content["shards"] == groups.get(layout, 4)
-    assert [passage.text for passage in qa.passages()] == [GATE, LAMP, TOWER]
-
-
 def evaluation_rows() -> list[Row]:
     """As the releases' evaluation files: no answers, nothing selected."""
     rows = release()
@@ -329,22 +317,6 @@ def test_wellformed_answers_that_were_taken_for_characters_are_none(tmp_path: Pa
     ]
     qa = imported(tmp_path, as_lines(rows))
     assert {tuple(query.fields) for query in qa.queries("train")} == {("type",)}
-
-
-def test_ids_hold_still(tmp_path: Path) -> None:
-    # BLAKE2b-128 of "0␟msmarco qa passage id␟text", its first 8 bytes as a little-endian number
-    qa = imported(tmp_path, as_lines([{**release()[0], "passages": passages(("a", 1))}]))
-    assert qa.passage_ids() == [
-        "p" + key64(0, "msmarco qa passage id", "a").to_bytes(8, "big").hex()
-    ]
-
-
-def test_the_first_of_equal_hashes_is_kept() -> None:
-    import numpy as np
-
-    hashes = np.array([[5, 1], [5, 2], [3, 1], [5, 1], [3, 1], [5, 2]], np.uint64)
-    assert first_places(hashes).tolist() == [True, True, True, False, False, False]
-    assert first_places(hashes[:0]).tolist() == []
 
 
 def test_texts_that_share_an_id_are_refused_not_lost(

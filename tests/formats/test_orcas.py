@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +15,6 @@ from positionbias.core.run import read_run
 from positionbias.formats import orcas_clicks
 from positionbias.formats.msmarco_docs import import_msmarco_docs
 from positionbias.formats.orcas import import_orcas
-from positionbias.formats.splits import judged_split
 
 from . import test_msmarco_docs as docs
 from .msmarco_files import write_files, write_tar
@@ -44,30 +42,6 @@ def test_clicks_alone_make_queries_and_judgements(tmp_path: Path) -> None:
     assert "non-commercial" in made.manifest.licence
 
 
-def test_two_ids_with_one_hash_are_no_repeated_query(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    hashes, seeds = orcas_clicks.keys64, []
-
-    def collide(seed: int, purpose: str, items: list[bytes]) -> np.ndarray:
-        seeds.append(seed)
-        return np.array([7] * len(items), np.uint64) if seed == 0 else hashes(seed, purpose, items)
-
-    expected = import_orcas([write_files(tmp_path / "in", TREC)], tmp_path / "expected")
-    monkeypatch.setattr(orcas_clicks, "keys64", collide)
-    made = import_orcas([tmp_path / "in"], tmp_path / "out")
-    assert {*seeds} == {0, 1}
-    assert made.checksum == expected.checksum
-    queries = TREC["orcas-doctrain-queries.tsv"]
-    twice = write_files(
-        tmp_path / "twice", TREC | {"orcas-doctrain-queries.tsv": queries + "11\tlamp oil\n"}
-    )
-    with pytest.raises(
-        InputError, match="queries.tsv:4: wanted every query id once; found '11' again"
-    ):
-        import_orcas([twice], tmp_path / "refused")
-
-
 def test_both_forms_are_the_same(tmp_path: Path) -> None:
     clicks = import_orcas(
         [write_tar(tmp_path / "orcas.tar.gz", {"orcas.tsv": CLICKS})], tmp_path / "clicks"
@@ -85,14 +59,6 @@ def test_both_forms_are_the_same(tmp_path: Path) -> None:
         ["orcas-doctrain-queries.tsv", "orcas-doctrain-qrels.tsv"], "orcas.tsv holds the same"
     )
     assert [item.role for item in both.manifest.inputs] == ["orcas-doctrain-top100", "clicks"]
-
-
-@pytest.mark.parametrize("files", [{"orcas.tsv": CLICKS}, TREC])
-def test_windows_line_ends_are_not_text(tmp_path: Path, files: dict[str, str]) -> None:
-    windows = {name: content.replace("\n", "\r\n") for name, content in files.items()}
-    made = import_orcas([write_files(tmp_path / "in", windows)], tmp_path / "out")
-    assert made.queries("orcas") == [Query("10", "github com"), Query("11", "lamp oil")]
-    assert made.qrels("orcas") == QRELS
 
 
 def test_beside_the_documents_it_is_one_more_split(
@@ -147,37 +113,6 @@ def test_a_split_is_what_dictionaries_make_of_it(
         patch.setattr(orcas_clicks, "BATCH", batch)
         made = import_orcas([write_files(folder / "in", {"orcas.tsv": lines})], folder / "out")
     assert (made.queries("orcas"), made.qrels("orcas")) == (queries, qrels)
-
-
-@pytest.mark.parametrize("keep_unjudged", [True, False])
-@pytest.mark.parametrize("left_out", ["", "orcas-doctrain-qrels.tsv", "orcas-doctrain-queries.tsv"])
-@pytest.mark.parametrize("batch", [1, 2, 65_536])
-def test_the_trec_form_is_what_judged_split_makes_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keep_unjudged: bool, left_out: str, batch: int
-) -> None:
-    monkeypatch.setattr(orcas_clicks, "BATCH", batch)
-    files = {
-        "orcas-doctrain-queries.tsv": "12\tnever clicked\n10\tgithub com\n11\tlamp oil\n",
-        "orcas-doctrain-qrels.tsv": "11 0 D2 1\n99 0 D2 1\n10 0 D1 2\n11 0 D1 1\n",
-    }
-    files.pop(left_out, None)
-    queries = [Query("12", "never clicked"), Query("10", "github com"), Query("11", "lamp oil")]
-    qrels = [Qrel("11", "D2", 1), Qrel("99", "D2", 1), Qrel("10", "D1", 2), Qrel("11", "D1", 1)]
-    want = judged_split(
-        "orcas",
-        [] if "queries" in left_out else queries,
-        [] if "qrels" in left_out else qrels,
-        keep_unjudged=keep_unjudged,
-    )
-    made = import_orcas(
-        [write_files(tmp_path / "in", files)], tmp_path / "out", keep_unjudged=keep_unjudged
-    )
-    assert made.splits == (["orcas"] if want.queries else [])
-    if want.queries:
-        assert (made.queries("orcas"), made.qrels("orcas")) == (want.queries, want.qrels)
-    assert made.manifest.content["source"]["left_out"] == (
-        {"orcas": want.left_out()} if want.left_out() else {}
-    )
 
 
 @pytest.mark.parametrize(

@@ -179,37 +179,6 @@ def test_what_was_dropped_is_counted_and_the_source_kept(tmp_path: Path) -> None
     ]
 
 
-def test_ids_hold_still_and_say_nothing(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    whole = imported(tmp_path / "a")
-    # the same articles in two files, and a question more: the ids stay
-    document = train_file()
-    document["data"][1]["paragraphs"][0]["qas"].append(question("t4", "Who?", ("Travellers", 0)))
-    parts = [
-        save(tmp_path / f"{n}.json", {**document, "data": [article]})
-        for n, article in enumerate(document["data"])
-    ]
-    parted = import_squad(parts, tmp_path / "a" / "dev.json", tmp_path / "b" / "squad")
-    assert parted.passage_ids() == whole.passage_ids()
-    assert all(len(item) == 17 and item.startswith("p") for item in whole.passage_ids())
-    # with a hundred paragraphs, half of them relevant, ids order them by chance: within four
-    # deviations of half
-    contexts = [
-        {"context": f"Text {n}.", "qas": [question(f"q{n}", "?", ("Text", 0))] if n < 50 else []}
-        for n in range(100)
-    ]
-    many = {"version": "1.1", "data": [{"title": "x", "paragraphs": contexts}]}
-    squad = import_squad(
-        [save(tmp_path / "many.json", many)], tmp_path / "a" / "dev.json", tmp_path / "many"
-    )
-    in_file = squad.passage_ids()[:100]
-    relevant = {qrel.passage_id for qrel in squad.qrels("train")}
-    assert relevant == set(in_file[:50])
-    upper_half = sum(item in relevant for item in sorted(in_file)[50:])
-    assert abs(upper_half - 25) < 4 * 2.5  # hypergeometric deviation √(50·¼·50/99) = 2.5
-
-
 def many_questions(count: int) -> dict[str, Any]:
     qas = [question(f"q{n:03}", "?", ("Travellers", 0)) for n in range(count)]
     return {
@@ -294,31 +263,6 @@ def test_validation_takes_whole_passages_and_whole_articles_where_they_come_near
             120 - found,
             found,
         ]
-
-
-def test_no_text_and_no_article_is_both_trained_and_validated_on(tmp_path: Path) -> None:
-    def paragraph(name: str, text: str) -> dict[str, Any]:
-        return {
-            "context": f"{GATE} {text}",
-            "qas": [question(f"{name}-{n}", "?", ("Travellers", 0)) for n in range(4)],
-        }
-
-    data = [  # each text in two articles, of which one in two parts
-        {"title": f"{twin}{number // 2}", "paragraphs": [paragraph(f"{twin}{number}", f"{number}")]}
-        for twin in "ab"
-        for number in range(20)
-    ]
-    for asked in (16, 12):
-        squad = imported(tmp_path, {"version": "1.1", "data": data}, validation=asked, seed=1)
-        texts = [
-            set(squad.texts([qrel.passage_id for qrel in squad.qrels(split)]))
-            for split in ("train", "validation")
-        ]
-        assert not texts[0] & texts[1]
-        held_out = squad.manifest.content["validation"]
-        assert (held_out["by"], held_out["queries"]) == (
-            ("article", 16) if asked == 16 else ("passage", 8)
-        )
 
 
 @pytest.mark.parametrize("count", [-1, 3, 4])
@@ -547,17 +491,6 @@ def test_an_answer_that_stands_nowhere_has_no_place(tmp_path: Path) -> None:
     assert squad.answers("train")[0] == Answer(
         "t1", squad.answers("train")[0].passage_id, "blue oil!", None, None
     )
-
-
-def test_starts_that_count_something_else_are_refused(tmp_path: Path) -> None:
-    document = train_file()
-    for path, start in ((f"{QUESTION}.answers.0", 24), (f"{PARAGRAPH}.qas.1.answers.0", 51)):
-        document = change(document, f"{path}.answer_start", start)
-    with pytest.raises(
-        InputError,
-        match=r"wanted answers at their stated start, in characters from 0; found 2 of 3 elsewhere",
-    ):
-        imported(tmp_path, document)
 
 
 def test_training_or_test_alone_is_enough(tmp_path: Path) -> None:

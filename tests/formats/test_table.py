@@ -149,33 +149,6 @@ def texts_of(path: Path, out: Path) -> list[str]:
     return [passage.text for passage in made(path, out, passage="passage").passages()]
 
 
-TEXTS = ['He said "hello" and left.', "one\ttwo", "two\r\nlines", "Größe, 5 cm", "plain", '"']
-
-
-@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC])
-@pytest.mark.parametrize("texts", [TEXTS, TEXTS[3:5]])
-@pytest.mark.parametrize("ending", ["\n", "\r\n"])
-def test_quoted_tsv_is_read_as_pandas_reads_it(
-    tmp_path: Path, quoting: Any, texts: list[str], ending: str
-) -> None:
-    path = tmp_path / "rows.tsv"
-    frame = pd.DataFrame({"passage": texts, "label": 1})
-    frame.to_csv(path, sep="\t", index=False, quoting=quoting, lineterminator=ending)
-    assert pd.read_csv(path, sep="\t")["passage"].tolist() == texts
-    assert texts_of(path, tmp_path / "c") == texts
-
-
-def test_excel_quotes_cells_with_a_comma(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "excel.tsv"
-    path.write_text('passage\tid\r\n"one, two"\t1\r\nthree\t2\r\n')
-    assert texts_of(path, tmp_path / "c") == ["one, two", "three"]
-    assert capsys.readouterr().err.startswith(
-        "posbias: excel.tsv: its cells are quoted, as csv, pandas and Excel quote them"
-    )
-
-
 @pytest.mark.parametrize(
     "texts",
     [
@@ -434,23 +407,6 @@ def test_classes_have_the_grades_that_are_given(tmp_path: Path) -> None:
         Collection.from_records(CLASSES, tmp_path / "e", columns={"grade": {"entailed": 1}})
 
 
-def test_codes_have_grades_too(tmp_path: Path) -> None:
-    path = tmp_path / "qnli.tsv"
-    path.write_text("question\tpassage\tlabel\na\tyes\t0\na\tno\t1\n")
-    made_of = made(path, tmp_path / "c", grade=("0=1",))  # type: ignore[arg-type]
-    assert [qrel.grade for qrel in made_of.qrels("test")] == [1, 0]
-
-
-@pytest.mark.parametrize(
-    "grade", ["entailment", "=1", "entailment=high", "entailment=-2", "entailment=9999999", "a=1.0"]
-)
-def test_a_grade_names_its_class(grade: str) -> None:
-    with pytest.raises(SettingError, match="--grade: .* is no class with its grade"):
-        Columns(grade=(grade,))
-    with pytest.raises(SettingError, match="each class once"):
-        Columns(grade=("a=1", "a=2"))
-
-
 @pytest.mark.parametrize(
     ("answer", "cause"),
     [
@@ -586,62 +542,6 @@ def test_a_column_that_is_not_there_is_named_with_those_that_are(tmp_path: Path)
         InputError, match="wanted a column 'quote'; found pid, .*; give one of these to --answer"
     ):
         made(as_lines(tmp_path, ROWS), tmp_path / "c", answer="quote")
-
-
-def test_later_rows_with_columns_of_their_own(tmp_path: Path) -> None:
-    bare = [{"passage": f"Passage {number}."} for number in range(5_000)]
-    asked = [
-        {"passage": LAMP, "query": f"What {number}?", "answer": "oil"} for number in range(300)
-    ]
-    near = Collection.from_records(bare[:1_100] + asked, tmp_path / "near")
-    assert near.count_queries("test") == 300
-    far = as_lines(tmp_path, bare + asked)
-    wanted = (
-        "rows.jsonl, lines from .*: wanted the columns of .*; found also query, answer; .*: "
-        "--query query --answer answer$"
-    )
-    with pytest.raises(InputError, match=wanted):
-        made(far, tmp_path / "c")
-    assert made(far, tmp_path / "c", query="query", answer="answer").count_queries("test") == 300
-    with pytest.raises(
-        InputError,
-        match=(
-            "wanted a column 'quote'; found passage, query, answer; give one of these to --answer"
-        ),
-    ):
-        made(far, tmp_path / "d", query="query", answer="quote")
-
-
-@pytest.mark.parametrize("write", [as_lines, as_parquet_of])
-def test_a_column_within_objects_that_no_row_has(
-    tmp_path: Path, write: Callable[[Path, list[dict[str, Any]]], Path]
-) -> None:
-    rows = [
-        {"passage": LAMP, "query": "What?", "answers": own}
-        for own in ({"text": ["oil"]}, {"text": None}, None)
-    ]
-    with pytest.raises(
-        InputError,
-        match="wanted a column 'answers.txt'; found answers.text; did you mean answers.text\\?",
-    ):
-        made(write(tmp_path, rows), tmp_path / "c", answer="answers.txt")
-    assert (
-        len(made(write(tmp_path, rows), tmp_path / "c", answer="answers.text").answers("test")) == 1
-    )
-    # as of test sets, of which no answer is published
-    hidden = [{**row, "answers": None} for row in rows]
-    assert (
-        made(as_lines(tmp_path, hidden), tmp_path / "d", answer="answers.text").count_queries(
-            "test"
-        )
-        == 1
-    )
-
-
-def test_a_byte_order_mark_before_a_list(tmp_path: Path) -> None:
-    path = tmp_path / "rows.json"
-    path.write_text(json.dumps(ROWS), encoding="utf-8-sig")
-    assert len(made(path, tmp_path / "c")) == 3
 
 
 def test_validation_is_drawn_by_passage(tmp_path: Path) -> None:

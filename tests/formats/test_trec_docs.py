@@ -19,11 +19,8 @@ from positionbias.engine.local import map_shards
 from positionbias.formats.markup import collapse, escape, plain_text, resolve
 from positionbias.formats.trec_docs import Reading
 from positionbias.formats.trec_files import (
-    Bundle,
-    Places,
     _document_ranges,
     _stream_documents,
-    bundles,
 )
 from positionbias.formats.trec_import import import_trec
 from tests.formats.trec_disc import DISC, FBIS, FR94, FT, LATIMES, lzw, nitf, tar, wapo
@@ -141,16 +138,6 @@ def test_bytes_that_are_not_utf8(tmp_path):
             Reading(encoding=encoding)
     with pytest.raises(SettingError, match="--tag"):
         Reading(tags=("TEXT", "<P>"))
-
-
-def test_odd_characters_pass_through(tmp_path):
-    text = "a\0b é \ufeff tab\tcr\rnl\nend" + "x" * 10_000_000
-    path = tmp_path / "docs"
-    # one line, no newline
-    path.write_bytes(b"\xef\xbb\xbf<DOC><DOCNO>1</DOCNO><TEXT>" + text.encode() + b"</TEXT></DOC>")
-    assert texts(imported(tmp_path, path)) == {
-        "1": text.replace("\t", " ").replace("\r", " ").replace("\n", " ")
-    }
 
 
 def test_new_york_times(tmp_path):
@@ -299,15 +286,6 @@ def test_faults_are_one_line(tmp_path, name, data, message):
     assert sorted(item.name for item in tmp_path.iterdir()) == [name]
 
 
-def test_archives_in_archives_have_an_end(tmp_path):
-    data = FT
-    for _ in range(8):
-        data = gzip.compress(data)
-    (tmp_path / "deep.gz").write_bytes(data)
-    with pytest.raises(InputError, match="at most 6 layers of packing"):
-        imported(tmp_path, tmp_path / "deep.gz")
-
-
 @pytest.mark.parametrize(
     "declared",
     [
@@ -383,22 +361,6 @@ def test_ranges_and_streams_are_cut_at_the_same_documents(tmp_path_factory, bodi
         block.read()[:4].lower() == b"<doc" and len(before.read()) >= size
         for before, block in pairwise(blocks)
     )
-
-
-def test_small_files_are_bundled_by_kind(tmp_path):
-    for number in range(4):
-        (tmp_path / f"{number}.xml").write_bytes(nitf(str(number), "x", "y"))
-    (tmp_path / "2.jl").write_bytes(wapo("w", "x"))
-    length = len(nitf("0", "x", "y"))
-    found: list[Bundle] = list(bundles(Places([tmp_path]).parts(), 2 * length))
-    assert [
-        (bundle.kind, [Path(block.source).name for block in bundle.blocks]) for bundle in found
-    ] == [
-        ("nyt", ["0.xml", "1.xml"]),
-        ("wapo", ["2.jl"]),
-        ("nyt", ["2.xml", "3.xml"]),
-    ]
-    assert len({bundle.fingerprint() for bundle in found}) == 3
 
 
 @pytest.mark.parametrize(

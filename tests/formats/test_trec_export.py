@@ -226,42 +226,6 @@ def test_topics_take_the_numbers_of_their_judgements(release):
     assert [qrel.query_id for qrel in made.qrels("test")] == ["51", "52", "MB01"]
 
 
-@pytest.mark.parametrize(
-    ("topics", "judged", "ids"),
-    [
-        (["7"], ["007"], ["007"]),
-        (["000"], ["0"], ["0"]),
-        (["051", "51"], ["51"], ["051", "51"]),  # as they are, each judgement has its topic
-        (["051"], ["52"], "found one of query '52'"),
-        (
-            ["051", "51", "052"],
-            ["51", "52"],
-            "topics 051 and 51 and judgements of 51 differ by leading zeros alone",
-        ),
-        (
-            ["051"],
-            ["51", "051"],
-            "topics 051 and judgements of 051 and 51 differ by leading zeros alone",
-        ),
-        (["A051"], ["A51"], "found one of query 'A51'"),
-    ],
-)
-def test_numbers_that_differ_by_leading_zeros(release, topics, judged, ids):
-    (release / "topics").write_text("".join(f"{topic}\tlamp\n" for topic in topics))
-    (release / "qrels").write_text("".join(f"{query} 0 FT911-1 1\n" for query in judged))
-    arguments = (
-        [release / "docs"],
-        [("test", release / "topics")],
-        [("test", release / "qrels")],
-        release / "c",
-    )
-    if isinstance(ids, str):
-        with pytest.raises(InputError, match=ids):
-            import_trec(*arguments)
-    else:
-        assert [query.query_id for query in import_trec(*arguments).queries("test")] == ids
-
-
 def test_an_interrupted_import_goes_on(release, monkeypatch):
     from positionbias.formats import trec_import
 

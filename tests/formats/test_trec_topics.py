@@ -9,8 +9,6 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.records import Query
-from positionbias.formats import trec_topics
-from positionbias.formats.markup import plain_text
 from positionbias.formats.trec_topics import read_topic_files, read_topics
 
 OPEN = """<top>
@@ -246,20 +244,6 @@ def test_several_files_of_a_split(tmp_path):
         read_topic_files([tmp_path / "a", tmp_path / "a"])
 
 
-def test_many_levels_and_many_tags(tmp_path):
-    deep = (
-        "<topics><topic number='1'>"
-        + "<x>" * 50_000
-        + "lamp"
-        + "</x>" * 50_000
-        + "</topic></topics>"
-    )
-    assert topics(tmp_path / "topics", deep) == [Query("1", "lamp")]
-    assert topics(tmp_path / "topics", "<top><num>1<title>" + "<top" * 50_000 + "</top>") == [
-        Query("1", "<top" * 50_000)
-    ]
-
-
 def test_a_topic_twice_on_one_line_is_found(tmp_path):
     topic = "<topic number='302'><query>gate</query></topic>"
     with pytest.raises(
@@ -299,39 +283,3 @@ def test_real_topics(posbias_data, name, count):
             assert not text.startswith(("Topic", "Description:", "Narrative", "Number"))
             assert "<" not in text
             assert text == " ".join(text.split())
-
-
-class CountedNames(dict[str, str]):
-    """A table that counts how often it was asked for a name."""
-
-    asked = 0
-
-    def __contains__(self, name: object) -> bool:
-        self.asked += 1
-        return super().__contains__(name)
-
-
-def test_a_repeated_element_costs_one_look_up_each():
-    names = CountedNames({"title7": "its own element"})
-    topic = trec_topics._Topic(1, names)
-    for number in range(2_000):
-        topic.add("title", f"t{number}")
-    assert names.asked == 2_001  # title7 was taken
-    assert list(names)[:3] == ["title7", "title", "title2"]
-    assert (names["title6"], names["title8"], names["title2001"]) == ("t5", "t6", "t1999")
-
-
-def test_a_topic_of_20000_titles_is_read(tmp_path):
-    titles = "".join(f"<title> t{number}\n" for number in range(20_000))
-    [query] = topics(tmp_path / "topics", f"<top>\n<num> Number: 1\n{titles}</top>\n")
-    assert (query.text, query.fields["title20000"], len(query.fields)) == ("t0", "t19999", 19_999)
-
-
-def test_a_tag_without_end_is_gone_through_once(tmp_path):
-    # each of these takes minutes where a text is gone through again from every character
-    long = "a" * 400_000
-    [query] = topics(tmp_path / "topics", f"<top>\n<num> 1\n<title> x <{long}\n</top>\n")
-    assert query.text == f"x <{long}"
-    assert plain_text(f"<{long}") == f"<{long}"
-    assert plain_text("<b" + "='<b'" * 200_000) == "<b" + "='<b'" * 200_000
-    assert plain_text("<b a='>'>x</b> 1 <2 <c y='<b'") == "x 1 <2 <c y='<b'"

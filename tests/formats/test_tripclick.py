@@ -127,16 +127,6 @@ def test_what_triples_and_runs_name_and_is_not_there_is_counted(
     assert "4 of 2 queries; 1 queries and 2 pairs name what is not in the collection" in said
 
 
-def test_windows_line_ends_are_not_text(tmp_path: Path) -> None:
-    windows = {name: content.replace("\n", "\r\n") for name, content in files().items()}
-    made = import_tripclick([release(tmp_path / "windows", windows)], tmp_path / "out")
-    same = import_tripclick([release(tmp_path / "tc")], tmp_path / "same")
-    assert made.checksum == same.checksum
-    for name in ("triples.train", "improved_tripclick_train_triple-ids"):
-        groups = [list(Groups(collection.path / "trainsets" / name)) for collection in (made, same)]
-        assert groups[0] == groups[1] != []
-
-
 def test_archives_give_the_same_collection(tmp_path: Path) -> None:
     plain = import_tripclick([release(tmp_path / "tc")], tmp_path / "plain")
     for top in ("benchmark", "dlfiles"):
@@ -175,22 +165,6 @@ def test_what_is_skipped_is_not_read(tmp_path: Path) -> None:
 HEAD = "benchmark/topics/topics.head.train.txt"
 DOCS = "benchmark/documents/docs_grp_00.txt"
 ONE = document("11", "t", "u", "x")
-
-
-def test_a_text_on_the_line_of_its_tags(tmp_path: Path) -> None:
-    docs = (
-        "<DOC>\r\n<DOCNO>1</DOCNO>\r\n<TITLE>two\r\nlines</TITLE>\r\n<TEXT> inline </TEXT>\r\n"
-        "</DOC>\r\n"
-        "<DOC>\n<DOCNO> 2 </DOCNO>\n<TEXT> begins here\nand </TEXT> ends\n<DOC> element "
-        "here</TEXT>\n</DOC>\n"
-        "<DOC>\n<DOCNO> 3 </DOCNO>\n</DOC>"
-    )
-    collection = import_tripclick([release(tmp_path / "tc", {DOCS: docs})], tmp_path / "out")
-    assert [(item.passage_id, item.text) for item in collection.passages()][:3] == [
-        ("1", "two lines inline"),
-        ("2", "begins here and </TEXT> ends <DOC> element here"),
-        ("3", ""),
-    ]
 
 
 @pytest.mark.parametrize(

@@ -75,18 +75,6 @@ def test_triples_of_texts_find_their_ids(tmp_path: Path, workers: int) -> None:
     assert not (tmp_path / "out" / "cache" / "texts").exists()
 
 
-def test_of_equal_texts_the_first_stands_for_all(tmp_path: Path) -> None:
-    files = {
-        "collection.tsv": "9\tsame\n8\tother\n7\tsame\n",
-        "queries.train.tsv": "2\tq\n1\tq\n",
-        "triples.train.small.tsv": "q\tsame\tother\n",
-    }
-    import_msmarco([write_files(tmp_path / "in", files)], tmp_path / "out")
-    assert list(Groups(tmp_path / "out" / "trainsets" / "triples.train.small")) == [
-        pair("2", "9", "8")
-    ]
-
-
 def test_triples_of_texts_alone_make_a_collection(tmp_path: Path) -> None:
     made = import_msmarco(
         [write_files(tmp_path / "in", {"triples.train.small.tsv": TEXTS})], tmp_path / "out"

@@ -98,22 +98,6 @@ def test_padding_and_batch_order_change_nothing(
             assert mask.tolist() == [[True]] * len(batch)
 
 
-def test_encoded_once_or_together_the_scores_are_one(model: BertDot) -> None:
-    queries, passages = model.read_queries(QUERIES), model.read_passages(PASSAGES)
-    with torch.no_grad():
-        query, query_mask = model.encode_queries(queries)
-        passage, passage_mask = model.encode_passages(passages)
-        assert (query.shape, passage.shape) == ((2, 1, 16), (4, 1, 16))
-        found = model.interact(
-            query.repeat(2, 1, 1), query_mask.repeat(2, 1), passage, passage_mask
-        )
-        # one query serves all passages
-        first = model.interact(query[:1], query_mask[:1], passage, passage_mask)
-    together = scores(model, QUERIES, PASSAGES)
-    assert torch.allclose(found, together, atol=1e-5)
-    assert torch.allclose(first[::2], together[::2], atol=1e-5)
-
-
 def test_a_dot_product_by_hand(model: BertDot) -> None:
     query, passage = torch.tensor([[[1.0, 2.0]]]), torch.tensor([[[3.0, 4.0]], [[0.5, -1.0]]])
     masks = torch.ones(1, 1, dtype=torch.bool), torch.ones(2, 1, dtype=torch.bool)
@@ -143,15 +127,6 @@ def test_a_prompt_is_read_before_the_text(model: BertDot) -> None:
     ).eval()
     assert prompted.read_queries(["lamp"]) == model.read_queries(["what: lamp"])
     assert prompted.read_passages(["lamp"]) == model.read_passages(["of lamp"])
-
-
-def test_scores_are_full_precision_under_autocast(model: BertDot) -> None:
-    exact = scores(model, QUERIES, PASSAGES)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = scores(model, QUERIES, PASSAGES)
-        vectors, _ = model.encode_passages(model.read_passages(PASSAGES))
-    assert (found.dtype, vectors.dtype) == (torch.float32, torch.float32)
-    assert torch.allclose(found, exact, rtol=0.1, atol=0.3)
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "modernbert"])

@@ -9,24 +9,20 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import Tensor
 
 import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.core.manifest import Manifest
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.calibration import evened_out
-from positionbias.models.checkpoint import load_checkpoint, save_remedied
+from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.encoder import load_encoder, quiet_transformers
 from positionbias.models.protocols import SingleVector
 from positionbias.models.remedied import CalibratedEncoder, remedied
 from positionbias.models.remedies import Calibration, read_remedy
 from positionbias.models.shapes import BertDotConfig
 
-from ..dense.conftest import saved_dot
 from ..tiny import planted, saved_tk, tiny_encoder
 
 TEXTS = [
@@ -71,25 +67,6 @@ def test_a_shorter_last_basket_counts_by_its_size_and_padding_not_at_all() -> No
     assert evened_out(
         left, allowed(0, 0, 1, 1, 1, 1, 1), strength=1, basket=2
     ).flatten().tolist() == pytest.approx([0, 0, *even[:5]])
-
-
-@given(
-    st.lists(st.floats(0, 1), min_size=1, max_size=12).filter(lambda found: sum(found) > 0),
-    st.integers(1, 13),
-    st.floats(0.01, 1),
-)
-@settings(max_examples=25, deadline=None)
-def test_a_row_sums_to_what_it_did_and_one_basket_changes_nothing(
-    weights: list[float], basket: int, strength: float
-) -> None:
-    one = row(*(weight / sum(weights) for weight in weights))
-    there = torch.ones_like(one, dtype=torch.bool)
-    even = evened_out(one, there, strength=strength, basket=basket)
-    assert bool((even >= 0).all())
-    assert even.sum().item() == pytest.approx(1)
-    inner = one.flatten()[1:-1].split(basket)
-    if len(inner) <= 1 and sum(part.sum() for part in inner) > 0:
-        assert torch.allclose(even, one)
 
 
 def test_a_basket_without_attention_gets_its_own_evenly() -> None:
@@ -161,17 +138,6 @@ def test_batches_and_padding_change_nothing_and_queries_are_read_as_before(tmp_p
     wide = remedied(dot(tmp_path / "bert"), Calibration(1.0, basket=64, layers=1.0), {})
     assert isinstance(wide, SingleVector)
     assert torch.allclose(vectors(wide, TEXTS), vectors(plain, TEXTS), atol=1e-5)
-
-
-def test_attention_that_is_even_stays_as_it_is(tmp_path: Path) -> None:
-    base = dot(tmp_path / "bert")
-    for layer in base.encoder.backbone.encoder.layer:
-        torch.nn.init.zeros_(layer.attention.self.query.weight)
-        torch.nn.init.zeros_(layer.attention.self.query.bias)
-    before = vectors(base, TEXTS)
-    model = remedied(base, Calibration(1.0, basket=2, layers=1.0), {})
-    assert isinstance(model, SingleVector)
-    assert torch.allclose(vectors(model, TEXTS), before, atol=1e-5)
 
 
 def test_a_model_that_reads_left_to_right_pools_its_last_token(tmp_path: Path) -> None:
@@ -246,12 +212,3 @@ def test_a_calibration_as_text() -> None:
     assert read_remedy("calibrate:0.5") == Calibration(0.5, 128, 0.5)
     assert str(read_remedy("calibrate:0.25:16")) == "calibrate:0.25:16:0.5"
     assert [Calibration(1, 1, share).first_layer(6) for share in (0.01, 0.5, 1.0)] == [5, 3, 0]
-
-
-def test_a_model_that_is_saved_calibrated_stays_as_it_is(tmp_path: Path) -> None:
-    dot = saved_dot(tmp_path / "dot")
-    save_remedied(
-        tmp_path / "even", dot, Calibration(0.5, 2), Manifest("checkpoint", "even", "a test")
-    )
-    assert "calibrated" not in str(dot.model.encoder.model.config._attn_implementation)
-    assert not any(layer._forward_pre_hooks for layer in dot.model.modules())

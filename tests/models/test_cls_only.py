@@ -5,7 +5,6 @@ every architecture.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -89,38 +88,6 @@ def test_a_classifier_s_logits_are_its_own(folders: Path, architecture: str) -> 
     given = inputs(encoder, TEXTS)
     with torch.no_grad():
         assert torch.allclose(encoder.logits(**given), encoder.model(**given).logits, atol=2e-6)
-
-
-def count_rows(module: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    seen: list[int] = []
-    plain = module.forward
-
-    def counted(states: Tensor) -> Tensor:
-        seen.append(states.shape[1])
-        return plain(states)
-
-    monkeypatch.setattr(module, "forward", counted)
-    return seen
-
-
-@pytest.mark.parametrize(
-    "architecture", ["bert", "electra", "roberta", "xlm-roberta", "camembert", "distilbert"]
-)
-def test_the_last_feed_forward_sees_one_row(
-    folders: Path, architecture: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    encoder = encoder_of(folders, architecture).eval()
-    stack = (
-        encoder.backbone.transformer if architecture == "distilbert" else encoder.backbone.encoder
-    )
-    layers = [
-        layer.ffn.lin1 if architecture == "distilbert" else layer.intermediate.dense
-        for layer in stack.layer
-    ]
-    seen = [count_rows(layer, monkeypatch) for layer in layers]
-    given = inputs(encoder, TEXTS)
-    encoder.cls(**given)
-    assert seen == [[given["input_ids"].shape[1]], [1]]
 
 
 def test_another_attention_is_left_to_the_model(folders: Path) -> None:

@@ -20,7 +20,6 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.models import distil as distilling
 from positionbias.models.distil import (
     PIECES,
     distil,
@@ -109,23 +108,6 @@ def test_principal_components_by_hand() -> None:
     assert kept == pytest.approx(1)
 
 
-def test_components_have_one_sign_and_do_not_hang_on_blocks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    vectors = (
-        np.random.default_rng(1).normal(size=(50, 6)).astype(np.float32)
-        * np.arange(1, 7, dtype=np.float32)
-        + 3
-    )
-    scores, kept = principal_components(vectors, 3)
-    loadings, *_ = np.linalg.lstsq(vectors - vectors.mean(axis=0), scores, rcond=None)
-    assert (loadings[np.abs(loadings).argmax(axis=0), range(3)] > 0).all()
-    monkeypatch.setattr(distilling, "_BLOCK", 7)
-    again, kept_again = principal_components(vectors, 3)
-    np.testing.assert_allclose(scores, again, atol=1e-5)
-    assert kept_again == pytest.approx(kept)
-
-
 def test_frequency_weights_by_hand() -> None:
     # a = 0.01; shares 0.09, 0.01, 0: 0.01 / 0.10, 0.01 / 0.02, 1
     np.testing.assert_allclose(
@@ -208,17 +190,6 @@ def test_the_file_and_its_manifest(encoder_at: Path, encoder: Encoder, tmp_path:
     assert manifest.licence == "encoder: apache-2.0; c: not stated"
     (_, other) = manifest.inputs
     assert (other.role, other.path, other.checksum) == ("collection", "../c", collection.checksum)
-
-
-def test_the_same_again_and_other_weights(encoder_at: Path, tmp_path: Path) -> None:
-    collection = collection_of(tmp_path / "c", TEXTS)
-    first = distil([collection], str(encoder_at), tmp_path / "a.safetensors", SMALL)
-    again = distil([collection], str(encoder_at), tmp_path / "b.safetensors", SMALL)
-    assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
-    other = tiny_encoder(tmp_path / "other", seed=2)
-    third = distil([collection], str(other), tmp_path / "d.safetensors", SMALL)
-    assert first.content["checksum"] == again.content["checksum"] != third.content["checksum"]
-    assert first.inputs[0].checksum == again.inputs[0].checksum != third.inputs[0].checksum
 
 
 def test_damage_is_found_when_a_training_reads_them(encoder_at: Path, tmp_path: Path) -> None:

@@ -168,17 +168,6 @@ def test_the_same_score_in_any_batch(pairs: list[tuple[str, str]]) -> None:
     assert together.tolist() == pytest.approx(alone, abs=1e-5)
 
 
-def test_padding_changes_nothing() -> None:
-    made = model()
-    inputs = made.inputs(made.read_queries(TEXTS[:2]), made.read_passages(TEXTS[:2]))
-    padded = {
-        **inputs,
-        "queries": F.pad(inputs["queries"], (0, 1)),
-        "passages": F.pad(inputs["passages"], (0, 3)),
-    }
-    torch.testing.assert_close(made(**padded), made(**inputs))
-
-
 def test_encoded_apart_it_scores_the_same() -> None:
     made = model()
     query, passages = (
@@ -214,49 +203,6 @@ def test_gradients_reach_every_parameter() -> None:
         assert parameter.grad is not None, name
         assert torch.isfinite(parameter.grad).all(), name
         assert parameter.grad.abs().max() > 0, name
-
-
-def test_gradients_against_differences() -> None:
-    config = DuetConfig(
-        filters=2, query_length=2, passage_length=3, window=2, pooling_window=2, dropout_rate=0.0
-    )
-    made = model(config, NGraphs(["a", "b", "#"])).double()
-    inputs = made.inputs(made.read_queries(["ab"]), made.read_passages(["ba ab", "b a b"]))
-    inputs["keys"] = inputs["keys"].double()
-    names = (
-        "passage_filters",
-        "query_bias",
-        "local_filters.weight",
-        "distributed_score.last.weight",
-    )
-    chosen = [made.get_parameter(name).detach().clone().requires_grad_() for name in names]
-
-    def score(*values: torch.Tensor) -> torch.Tensor:
-        return torch.func.functional_call(
-            made, dict(zip(names, values, strict=True)), kwargs=inputs
-        )
-
-    found = torch.autograd.grad(score(*chosen).sum(), chosen)
-    for value, gradient in zip(chosen, found, strict=True):
-        for place in range(min(4, value.numel())):
-            sides = []
-            for step in (1e-3, -1e-3):  # part of the way is in single precision
-                with torch.no_grad():
-                    value.view(-1)[place] += step
-                    sides.append(score(*chosen).sum().item())
-                    value.view(-1)[place] -= step
-            assert gradient.view(-1)[place].item() == pytest.approx(
-                (sides[0] - sides[1]) / 2e-3, abs=2e-3
-            )
-
-
-def test_dropout_acts_in_training_alone() -> None:
-    made = model(
-        DuetConfig(filters=5, query_length=4, passage_length=8, pooling_window=4, dropout_rate=0.5)
-    )
-    assert torch.equal(scores(made, ["lamp"], TEXTS), scores(made, ["lamp"], TEXTS))
-    made.train()
-    assert not torch.equal(scores(made, ["lamp"], TEXTS), scores(made, ["lamp"], TEXTS))
 
 
 # -- what is kept ----------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +23,6 @@ from safetensors.torch import load_file, save_file
 
 from positionbias.core.errors import DependencyError, InputError, SettingError
 from positionbias.models.encoder import Encoder, load_encoder, quiet_transformers
-from positionbias.models.encoder_template import longest_first
 
 from ..tiny import tiny_encoder
 from .encoders import saved
@@ -90,15 +88,6 @@ def test_padding_and_mask_by_hand() -> None:
     assert "attention_mask" not in encoder("roberta").assemble([[9, 9], [7, 8]], limit=10)
 
 
-def test_longest_first_by_hand() -> None:
-    assert longest_first(3, 4, 7) == (3, 4)
-    assert longest_first(3, 10, 9) == (3, 6)  # the shorter one stays whole
-    assert longest_first(10, 3, 9) == (6, 3)
-    assert longest_first(10, 8, 9) == (5, 4)  # both over half: the odd token to the longer
-    assert longest_first(8, 8, 9) == (4, 5)  # of equals to the second
-    assert longest_first(0, 8, 5) == (0, 5)
-
-
 WORDS = st.integers(0, 14).map(lambda count: " ".join(["gate"] * count))
 
 
@@ -121,17 +110,6 @@ def test_pairs_are_the_tokenizer_s_own(
     made.setdefault("attention_mask", torch.ones_like(made["input_ids"]))
     for name, part in made.items():
         assert part.tolist() == wanted[name].tolist()
-
-
-@given(texts=st.lists(WORDS, min_size=1, max_size=4), limit=st.integers(3, 16))
-def test_single_texts_are_the_tokenizer_s_own(texts: list[str], limit: int) -> None:
-    for architecture in ("bert", "roberta"):
-        ours = encoder(architecture)
-        wanted = ours.tokenizer(
-            texts, truncation=True, max_length=limit, padding=True, return_tensors="pt"
-        )
-        made = ours.assemble(ours.read(texts, limit - 2), limit=limit)
-        assert made["input_ids"].tolist() == wanted["input_ids"].tolist()
 
 
 def test_lengths_beyond_the_positions_are_refused() -> None:
@@ -397,33 +375,11 @@ def test_weights_of_a_model_with_another_head_are_found(folder: Path, tmp_path: 
     )
 
 
-def test_threads_may_read_side_by_side() -> None:
-    texts = ["the iron gate of the hall " * 40] * 50
-    wanted = encoder("bert").read(texts[:1], 30)[0]
-    with ThreadPoolExecutor(4) as pool:
-        for rows in pool.map(lambda _: encoder("bert").read(texts, 30), range(12)):
-            assert rows == [wanted] * 50
-
-
 def test_half_precision_weights_are_read_in_full(folder: Path) -> None:
     halves = {name: part.half() for name, part in load_file(folder / "model.safetensors").items()}
     save_file(halves, folder / "model.safetensors", metadata={"format": "pt"})
     rewrite(folder, "config.json", lambda record: record.update(dtype="float16"))
     assert {part.dtype for part in load_encoder(folder).parameters()} == {torch.float32}
-
-
-def test_loading_draws_nothing_and_says_nothing(
-    folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    from transformers.utils import logging
-
-    before, state = logging.get_verbosity(), torch.random.get_rng_state()
-    load_encoder(folder)
-    assert torch.equal(torch.random.get_rng_state(), state)
-    assert logging.get_verbosity() == before
-    assert logging.is_progress_bar_enabled()
-    out, err = capfd.readouterr()
-    assert (out, err) == ("", "")
 
 
 def test_what_is_saved_is_plain_transformers_and_names_no_place(

@@ -26,7 +26,6 @@ from positionbias.core.errors import (
     InputError,
     SettingError,
     StorageError,
-    TextError,
 )
 from positionbias.core.files import home
 from positionbias.core.manifest import read_manifest
@@ -128,14 +127,6 @@ def test_names(name: str, url: str, variable: str) -> None:
     found = endpoint_named(name)
     assert found is not None
     assert (found.url, found.key_variable) == (url, variable)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["minilm", "mine:encode", "chat:score", "openai:thing", "folder/openai", "sentence/openai:x"],
-)
-def test_other_names_are_others(name: str) -> None:
-    assert endpoint_named(name) is None
 
 
 def test_names_that_cannot_be() -> None:
@@ -427,13 +418,6 @@ def test_no_key_goes_over_http_to_another_machine(
     assert set(embeddings(server)._client._client.headers) >= {"authorization"}
 
 
-def test_eight_requests_at_once(server: Served) -> None:
-    model = embeddings(server)
-    server.faults = ["together"] * 8
-    encode(model, [f"{text} {turn}" for turn in range(10) for text in TEXTS])
-    assert server.most_at_once == 8
-
-
 # -- what is kept --------------------------------------------------------------------------------
 
 
@@ -458,19 +442,6 @@ def test_the_file_holds_no_texts(server: Served) -> None:
     (file,) = (home() / FOLDER).iterdir()
     assert b"lamp" not in file.read_bytes()
     assert sqlite3.connect(file).execute("SELECT count(*) FROM answers").fetchone() == (102,)
-
-
-def test_without_a_store_nothing_is_kept(server: Served) -> None:
-    for times in (1, 2):
-        encode(embeddings(server, store=False), TEXTS)
-        assert {server.texts[text] for text in TEXTS} == {times}
-    assert not (home() / FOLDER).exists()
-
-
-def test_endpoints_do_not_share_answers(server: Served) -> None:
-    encode(embeddings(server), TEXTS[:3])
-    encode(load_checkpoint(f"openai:other@{server.url}").model, TEXTS[:3])
-    assert {server.texts[text] for text in TEXTS[:3]} == {2}
 
 
 def test_a_damaged_answer_is_asked_for_again(server: Served) -> None:
@@ -536,18 +507,6 @@ def test_a_server_of_short_lists_gets_parts(server: Served, texts_only: bool) ->
         model.score("lamp 9 of", TEXTS)
 
 
-def test_a_server_of_few_texts_gets_parts(server: Served) -> None:
-    server.most_texts = 10
-    model = embeddings(server)
-    np.testing.assert_allclose(encode(model, TEXTS), embed(TEXTS), rtol=1e-6)
-    assert max(server.texts.values()) == 1
-    sizes = [len(body["input"]) for body in server.bodies]
-    assert sizes.count(32) <= 8  # of as many threads; 32 and 16 are refused, 8 is kept
-    before = server.requests
-    encode(model, [f"{text} again" for text in TEXTS])
-    assert server.requests == before + 13  # nothing is refused: 100 texts by 8
-
-
 def test_a_text_that_is_too_long_is_named(server: Served, tmp_path: Path) -> None:
     server.most_characters = 200
     collection_of(tmp_path / "long", ["a lamp", "word " * 60, "a gate"])
@@ -593,16 +552,6 @@ def test_passages_without_a_vector_are_named_and_never_found(
         assert (
             read_run(tmp_path / "top.run")[ranking.query_id].passage_ids == ranking.passage_ids[:20]
         )
-
-
-def test_zeros_are_no_vector(server: Served) -> None:
-    model = embeddings(server)
-    server.always = "zeros"
-    with pytest.raises(
-        TextError, match="found a vector of zeros, 3 times; check the server"
-    ) as caught:
-        encode(model, TEXTS[:3])
-    assert caught.value.text == TEXTS[1]
 
 
 def test_chat_orders_by_windows(server: Served) -> None:
@@ -695,14 +644,6 @@ def test_rerank_of_answers_that_leave_passages_out(
         positionbias.teach(
             collection.path, teacher=Teacher(model=name), passages=taught, out=tmp_path / "taught"
         )
-
-
-def test_chat_without_temperature(server: Served) -> None:
-    server.no_temperature = True
-    model: Any = load_checkpoint(f"chat:judge@{server.url}").model
-    model.score("lamp", TEXTS[:4])
-    model.score("gate", TEXTS[:4])
-    assert ["temperature" in body for body in server.bodies] == [True, False, False]
 
 
 # -- whole commands --------------------------------------------------------------------------------

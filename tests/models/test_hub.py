@@ -20,7 +20,6 @@ import pytest
 
 import positionbias as pb
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.verify import manifests_in, verify
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
@@ -248,30 +247,6 @@ def test_a_damaged_checkpoint_is_not_pushed(hub: Hub, checkpoint: Path) -> None:
         f"posbias: {checkpoint}: wanted a checkpoint as it was written; found "
     )
     assert not hub.made
-
-
-def test_one_without_a_card_is_not_pushed(hub: Hub, checkpoint: Path) -> None:
-    from positionbias.core.manifest import read_manifest, write_manifest
-
-    manifest = read_manifest(checkpoint)
-    (checkpoint / "README.md").unlink()
-    write_manifest(checkpoint / "manifest.json", manifest)
-    found = push(hub, checkpoint, "me/ranker")
-    assert found.returncode == 2
-    assert "wanted a checkpoint with its model card (README.md); found none" in found.stderr
-
-
-@pytest.mark.parametrize("address", ["http://127.0.0.1:9", "nonsense"])
-def test_without_the_hub_nothing_is_pushed(
-    checkpoint: Path, monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", address)
-    monkeypatch.setattr("huggingface_hub.hf_api.ENDPOINT", address, raising=False)
-    with pytest.raises(
-        InputError,
-        match="me/ranker: nothing was pushed to the Hub: .*; check the connection and the name",
-    ):
-        pb.push(checkpoint, "me/ranker")
 
 
 def test_a_hub_that_refuses_is_one_line(hub: Hub, checkpoint: Path) -> None:

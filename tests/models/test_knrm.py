@@ -142,22 +142,6 @@ def test_gradients_reach_every_parameter() -> None:
     assert made.embedding.weight.grad.to_dense()[0].tolist() == [0.0] * 6  # padding
 
 
-def test_gradients_against_differences() -> None:
-    made = model(KNRMConfig(dimension=3, kernels=4)).double()
-    mask = torch.ones(1, 2, dtype=torch.bool)
-
-    def score(cosines: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
-        made.pooling.weight, made.bias = torch.nn.Parameter(weight), torch.nn.Parameter(bias)
-        pooled = torch.func.functional_call(made.pooling, {"weight": weight}, (cosines, mask, mask))
-        return torch.tanh(0.01 * pooled + bias)
-
-    cosines = torch.tensor([[[0.85, -0.4], [0.3, 0.95]]], dtype=torch.float64, requires_grad=True)
-    weight = torch.tensor([1.0, -2.0, 3.0, 0.5], dtype=torch.float64, requires_grad=True)
-    assert torch.autograd.gradcheck(
-        score, (cosines, weight, torch.tensor(0.1, dtype=torch.float64, requires_grad=True))
-    )
-
-
 def test_saved_and_loaded(tmp_path) -> None:
     made = model()
     made.save(tmp_path)

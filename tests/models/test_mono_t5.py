@@ -20,7 +20,6 @@ from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
 from positionbias.models.mono_t5 import MonoT5, load_t5
 from positionbias.models.protocols import PassageEncoder, Ranker
 from positionbias.models.shapes import MonoT5Config
-from positionbias.training.losses import pointwise
 
 from ..tiny import tiny_encoder
 from .t5 import WORDS, saved_t5, t5_tokenizer
@@ -128,30 +127,6 @@ def test_the_passage_is_what_is_cut(folder: Path) -> None:
     assert made["input_ids"].shape == (2, 12)
     assert counts == [(5, 3), (8, 0)]  # eight between the four that frame them
     assert (made["input_ids"][:, -2:] == torch.tensor([3 + WORDS.index("Relevant:"), 1])).all()
-
-
-def test_scores_are_full_precision_under_autocast(model: MonoT5) -> None:
-    exact = scores(model, QUERIES, PASSAGES)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = scores(model, QUERIES, PASSAGES)
-    assert found.dtype == torch.float32
-    assert torch.allclose(found, exact, atol=0.1)
-    # the last product, and what follows, is no half precision
-    assert not torch.equal(found, found.bfloat16().float())
-
-
-def test_steps_lower_the_pointwise_loss(folder: Path) -> None:
-    model = MonoT5(MonoT5Config(pair_length=60), load_t5(folder)).eval()
-    # two positives, then two negatives
-    made = model.inputs(model.read_queries(QUERIES), model.read_passages(PASSAGES))
-    optimizer, losses = torch.optim.Adam(model.parameters(), lr=1e-3), []
-    for _ in range(3):
-        loss = pointwise(model(**made).view(2, 2).t()).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert losses[0] > losses[1] > losses[2]
 
 
 def test_words_of_several_pieces_count_by_their_first(tmp_path: Path) -> None:

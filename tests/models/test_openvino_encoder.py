@@ -5,8 +5,6 @@ where it is not installed.
 from __future__ import annotations
 
 import gc
-import subprocess
-import sys
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -110,38 +108,3 @@ def test_without_it_texts_are_packed(
         inference_form(encoder.backbone)
     assert len(said) == 1
     assert says in said[0]
-
-
-SIGNALLED = """
-import gc, signal, sys, threading
-from pathlib import Path
-import torch
-from positionbias.models.encoder import open_encoder
-from positionbias.models.openvino_encoder import openvino_encoder
-
-encoder = open_encoder(Path(sys.argv[1])).eval()
-held = [openvino_encoder(encoder.backbone)]
-with torch.inference_mode():
-    held[0].cls_of(encoder.assemble(encoder.read(["a stone"], 40), limit=60))
-
-def forget():
-    held.clear()
-    gc.collect()
-
-thread = threading.Thread(target=forget)
-thread.start()
-thread.join()
-signal.signal(signal.SIGTERM, lambda *_: print("heard"))
-signal.raise_signal(signal.SIGTERM)
-"""
-
-
-@installed
-def test_signals_are_heard_after_a_model_is_freed_in_another_thread(tmp_path: Path) -> None:
-    encoder = open_encoder(saved("bert", tmp_path / "encoder"))
-    if not isinstance(openvino_encoder.openvino_encoder(encoder.backbone), OpenVINOEncoder):
-        pytest.skip("no bfloat16 on this processor")
-    done = subprocess.run(
-        [sys.executable, "-c", SIGNALLED, tmp_path / "encoder"], capture_output=True, text=True
-    )
-    assert (done.returncode, done.stdout) == (0, "heard\n"), done.stderr

@@ -12,7 +12,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from positionbias.core.errors import InputError
 from positionbias.models import linear as linears
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
@@ -74,19 +73,6 @@ def test_states_are_those_of_the_model(folders: Path, architecture: str) -> None
         assert expected.std() > 0.1
 
 
-def test_a_padding_token_within_a_text_keeps_its_position(folders: Path) -> None:
-    encoder = encoder_of(folders, "roberta")
-    given = {
-        "input_ids": torch.tensor([[0, 5, 1, 6, 2], [0, 7, 8, 2, 1]]),
-        "attention_mask": torch.tensor([[1] * 5, [1] * 4 + [0]]),
-    }
-    expected = whole(encoder, given)
-    with torch.no_grad():
-        found = encoder.last_hidden(**given)
-    assert torch.allclose(found[0], expected[0], atol=1e-5)
-    assert torch.allclose(found[1, :4], expected[1, :4], atol=1e-5)
-
-
 @pytest.mark.parametrize("head", ["linear", "transformers"])
 @pytest.mark.parametrize("architecture", PACKED)
 def test_scores_of_pairs_alone_and_among_others(
@@ -146,33 +132,6 @@ def test_it_follows_the_weights(folders: Path) -> None:
         assert torch.allclose(found, whole(encoder, given)[:, 0], atol=1e-5)
 
 
-@pytest.mark.parametrize("fused", [False, True])
-def test_it_follows_a_step_whose_forward_was_elsewhere(folders: Path, fused: bool) -> None:
-    encoder, other = encoder_of(folders, "bert"), encoder_of(folders, "bert")
-    given = inputs(encoder)
-    with torch.no_grad():
-        encoder.cls(**given)
-        other.cls(**given)
-        kept = inference_form(other.backbone)
-    encoder.backbone(**given).last_hidden_state.square().sum().backward()
-    # if fused, no weight's version changes
-    torch.optim.Adam(encoder.backbone.parameters(), lr=0.1, fused=fused).step()
-    with torch.no_grad():
-        assert torch.allclose(encoder.cls(**given), whole(encoder, given)[:, 0], atol=1e-5)
-        assert inference_form(other.backbone) is kept
-
-
-def test_a_model_in_float64_keeps_its_precision(folders: Path) -> None:
-    model = BertCat(BertCatConfig(pair_length=24), encoder_of(folders, "bert")).eval()
-    single = score_pairs(model, PAIRS)
-    assert abs(score_pairs(model.double(), PAIRS) - single).max() < 1e-5
-    given = inputs(model.encoder)
-    with torch.no_grad():
-        assert torch.allclose(
-            model.encoder.cls(**given), whole(model.encoder, given)[:, 0], atol=1e-12
-        )
-
-
 def test_only_for_inference_in_precisions_that_it_has(folders: Path) -> None:
     backbone = encoder_of(folders, "bert").backbone
     assert inference_form(backbone) is None  # gradients are wanted
@@ -184,45 +143,6 @@ def test_only_for_inference_in_precisions_that_it_has(folders: Path) -> None:
             assert inference_form(backbone) is not None
         assert inference_form(backbone.train()) is None
         assert inference_form(encoder_of(folders, "modernbert").backbone) is None
-
-
-def test_hooks_are_called(folders: Path) -> None:
-    encoder = encoder_of(folders, "bert")
-    given = inputs(encoder)
-    layer = encoder.backbone.encoder.layer[-1]
-    for register in (
-        layer.register_forward_hook,
-        layer.output.register_forward_pre_hook,
-        encoder.backbone.register_forward_hook,
-    ):
-        seen: list[Any] = []
-        handle = register(lambda *called, seen=seen: seen.append(called[0]))
-        for training in (False, True):
-            with torch.set_grad_enabled(training):
-                encoder.cls(**given)
-            assert len(seen) == 1 + training
-        with torch.no_grad():
-            encoder.last_hidden(**given)
-            handle.remove()
-            assert len(seen) == 3
-            assert inference_form(encoder.backbone) is not None
-            encoder.cls(**given)
-        assert len(seen) == 3
-
-
-@pytest.mark.parametrize("row", [0, 4])
-def test_a_row_without_a_token_is_refused(folders: Path, row: int) -> None:
-    encoder = encoder_of(folders, "bert")
-    given = inputs(encoder)
-    given["attention_mask"][row] = 0
-    for work in (encoder.cls, encoder.last_hidden):
-        with (
-            torch.no_grad(),
-            pytest.raises(
-                InputError, match=f"wanted a token in each row; found none in row {row} "
-            ),
-        ):
-            work(**given)
 
 
 def test_attention_is_that_of_each_text_with_its_mask() -> None:

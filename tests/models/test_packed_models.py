@@ -15,13 +15,11 @@ from positionbias.models import packed_attention, packed_models
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.encoder import Encoder, open_encoder
-from positionbias.models.encoder_template import longest_first
 from positionbias.models.packed import packed_encoder
 from positionbias.models.packed_attention import attend_packed, packs_on
 from positionbias.models.packed_models import PackedPairs, packed_pairs, packed_vectors
 from positionbias.models.shapes import BertCatConfig, BertDotConfig
-from positionbias.models.token_rows import TokenRows, TokenSource, cut_pairs
-from positionbias.models.transfer import Fetched
+from positionbias.models.token_rows import TokenRows, TokenSource
 
 from .encoders import ARCHITECTURES, saved
 
@@ -122,19 +120,6 @@ def test_vectors(folders: Path, pooling: Any) -> None:
     assert torch.allclose(found, expected[order, 0], atol=1e-6)
 
 
-def test_half_precision_stays_near(folders: Path) -> None:
-    encoder = encoder_of(folders, "bert").eval()
-    rows = TokenRows.of(encoder.read(PASSAGES, 40))
-    batch = TokenSource(encoder.template, [rows], CPU).pack([np.arange(4)], [rows.lengths])
-    full, half = (
-        packed_encoder(encoder.backbone, dtype) for dtype in (torch.float32, torch.bfloat16)
-    )
-    assert full is not None
-    assert half is not None
-    assert half.cls(batch).dtype == torch.float32  # on a CPU; only products are narrow
-    assert (half.cls(batch) - full.cls(batch)).abs().mean() < 0.05
-
-
 def test_only_where_it_is_exact(folders: Path) -> None:
     assert packed_encoder(encoder_of(folders, "modernbert").backbone, torch.float32) is None
     assert not packs_on(CPU, torch.bfloat16)
@@ -165,28 +150,6 @@ def test_torch_has_the_attention_that_a_gpu_takes() -> None:
     assert flash is not None
     named = list(signature(flash).parameters)[:7]
     assert named == ["query", "key", "value", "cu_seq_q", "cu_seq_k", "max_q", "max_k"]
-
-
-def test_pairs_are_cut_as_one_by_one() -> None:
-    first, second = (grid.ravel() for grid in np.mgrid[:14, :14])
-    for limit in range(2, 12):
-        expected = [
-            longest_first(int(one), int(two), limit) for one, two in zip(first, second, strict=True)
-        ]
-        assert (
-            list(zip(*(part.tolist() for part in cut_pairs(first, second, limit)), strict=True))
-            == expected
-        )
-
-
-def test_rows() -> None:
-    rows = TokenRows.of([[3, 1], [], [7]])
-    assert (len(rows), rows.lengths.tolist(), rows.tokens.dtype) == (3, [2, 0, 1], np.int32)
-    assert [row.tolist() for row in rows] == [[3, 1], [], [7]] == [row.tolist() for row in rows[:]]
-    assert rows[-1].tolist() == [7]
-    assert list(TokenRows.of([])) == []
-    assert len(TokenRows.of([])) == 0
-    assert Fetched(torch.tensor([1.0, 2.0])).numpy().tolist() == [1.0, 2.0]
 
 
 def test_a_pair_of_the_form_of_roberta(folders: Path) -> None:

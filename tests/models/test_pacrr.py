@@ -130,14 +130,6 @@ def test_against_loops() -> None:
         )
 
 
-def test_a_short_passage_has_fewer_signals() -> None:
-    made = model(PACRRConfig(dimension=2, longest_window=1, strongest=3), VECTORS)
-    mask = torch.ones(1, 1, dtype=torch.bool), torch.tensor([[True, True, False]])
-    assert made._signals(torch.tensor([[[-0.5, -0.2, 0.9]]]), *mask)[0].tolist() == [
-        pytest.approx([-0.2, -0.5, 0])
-    ]
-
-
 # -- masks -----------------------------------------------------------------------------------------
 
 ROWS = st.lists(st.integers(1, 9), max_size=9)
@@ -189,27 +181,6 @@ def test_gradients_reach_every_parameter() -> None:
     fixed = model()
     fixed(pad_rows(QUERIES), pad_rows(PASSAGES)).sum().backward()
     assert fixed.embedding.weight.grad is None
-
-
-def test_gradients_against_differences() -> None:
-    made = model(PACRRConfig(dimension=3, filters=2, strongest=2)).double()
-    masks = torch.tensor([[True, True, False]]), torch.tensor([[True, True, True, False]])
-    cosines = torch.rand(1, 3, 4, dtype=torch.float64, requires_grad=True)
-    weights = [layer.weight.detach().clone().requires_grad_() for layer in made.convolutions]
-
-    def score(matrix: torch.Tensor, *filters: torch.Tensor) -> torch.Tensor:
-        for layer, weight in zip(made.convolutions, filters, strict=True):
-            del layer.weight
-            layer.weight = weight
-        signals = made._signals(matrix, *masks)
-        return made._read(
-            torch.cat([signals, torch.full((1, 3, 1), 0.5, dtype=torch.float64)], dim=-1), masks[0]
-        )
-
-    for layer in made.convolutions:
-        layer._parameters.pop("weight")
-        layer.weight = None
-    assert torch.autograd.gradcheck(score, (cosines, *weights))
 
 
 # -- IDF, and what is kept -------------------------------------------------------------------------

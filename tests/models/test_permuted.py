@@ -44,15 +44,6 @@ def test_the_order_given_does_not_matter_and_each_is_shown() -> None:
     assert np.abs(one - 2).max() < 4 * 2**0.5 / 30**0.5
 
 
-def test_a_preference_for_the_front_is_averaged_out() -> None:
-    def biased(query: str, passages: Sequence[str]) -> list[float]:
-        return [2.5 * (text == "lamp") - place for place, text in enumerate(passages)]
-
-    assert np.argmax(biased("q", PASSAGES)) == 2
-    assert np.argmax(biased("q", ["oil", "gate", "hall", "stone", "lamp"])) == 0
-    assert np.argmax(permuted(biased, 16)("q", ["oil", "gate", "hall", "stone", "lamp"])) == 4
-
-
 def test_what_is_refused() -> None:
     with pytest.raises(SettingError, match="orders: wanted at least 2; found 1"):
         permuted(lambda query, passages: [0.0], 1)

@@ -18,7 +18,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest, write_manifest
 from positionbias.core.run import Run, read_run
 from positionbias.models.bert_dot import BertDot
-from positionbias.models.checkpoint import Checkpoint, load_checkpoint
+from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.protocols import SingleVector, VariantScorer
 from positionbias.models.remedied import remedied
 from positionbias.models.remedies import Remedy, read_remedy, rotations, segments
@@ -157,14 +157,6 @@ def test_an_encoder_s_mean_vector_scores_as_the_mean_of_scores(
     assert found.tolist() == pytest.approx(expected, abs=1e-5)
 
 
-def test_what_its_limit_cuts_is_counted_over_all_variants(tmp_path: Path) -> None:
-    base = dot(tmp_path / "bert", False)
-    model = remedied(base, Remedy("rotate", 2), {})
-    assert isinstance(model, SingleVector)
-    short, long = model.read_passages(["the lamp", "lamp " * (base.room + 5)])
-    assert len(short) < model.room <= len(long)
-
-
 def test_a_maximum_over_vectors_is_no_single_vector(tmp_path: Path) -> None:
     assert not isinstance(
         remedied(dot(tmp_path / "bert", False), Remedy("rotate-max", 2), {}), SingleVector
@@ -243,23 +235,6 @@ def test_a_remedy_on_a_remedy_is_one_of_its_variants(
     wanted = max(float(score_pairs(base, of).astype(np.float64).mean()) for of in parts)
     scored = dict(zip(found[query_id].passage_ids, found[query_id].scores, strict=True))
     assert scored[given[query_id].passage_ids[0]] == pytest.approx(wanted, abs=2e-5)
-
-
-def test_counts_are_those_of_one_variant(collection: Collection, run: Path, tmp_path: Path) -> None:
-    base = dot(tmp_path / "bert", False).eval()
-    given, queries = read_run(run), collection.queries("test")
-    wanted = rescore(base, collection, queries, given, name="x")
-    found = rescore(
-        remedied(base, Remedy("rotate-max", 3), {}), collection, queries, given, name="x"
-    )
-    assert (found.cached, found.passages, found.counts.again) == (True, wanted.passages, 0)
-    assert found.counts.truncated <= found.passages
-
-
-def test_other_remedies_have_other_checksums(made: Path, tk: Path, tmp_path: Path) -> None:
-    positionbias.debias_model(tk, remedy="rotate:3", out=tmp_path / "other")
-    found: list[Checkpoint] = [load_checkpoint(path) for path in (tk, made, tmp_path / "other")]
-    assert len({one.manifest.checksum for one in found}) == 3
 
 
 def test_changed_files_are_refused(made: Path) -> None:

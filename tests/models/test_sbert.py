@@ -204,25 +204,6 @@ def test_scores_are_the_librarys_own_whatever_the_batches(
     assert scores(found.model) == close(expected)
 
 
-@pytest.mark.parametrize(
-    "name", ["bi-encoder, max", "multi-vector", "sparse", "cross-encoder, mean"]
-)
-def test_half_precision_is_near(name: str, tmp_path: Path) -> None:
-    make, by_library = MODELS[name]
-    theirs_model = make(tmp_path)
-    found, expected = (
-        load_checkpoint(kept(theirs_model, tmp_path / "saved")),
-        by_library(theirs_model),
-    )
-    asked = [Query(*item) for item in QUERIES.items()]
-    done = rescore(
-        found.model, Texts(), asked, RUN, name="theirs", config=RankingConfig(precision="bfloat16")
-    ).run
-    halved = [float(done[q].scores[done[q].passage_ids.index(p)]) for q, p in expected]
-    assert np.corrcoef(halved, list(expected.values()))[0, 1] > 0.98
-    assert halved != pytest.approx(list(expected.values()), rel=1e-6)  # it was computed otherwise
-
-
 def test_sparse_vectors_by_hand() -> None:
     """Numbers and weights: only what both sides have counts, and a text without any has 0."""
 
@@ -269,19 +250,6 @@ def test_each_distinct_passage_is_encoded_once_and_what_is_cut_is_counted(tmp_pa
     assert both[0].item() == pytest.approx(scores(found.model)["q1", "c"], abs=1e-5)
 
 
-def test_reading_ahead_leaves_the_tokenizer_of_the_model_alone(tmp_path: Path) -> None:
-    """Texts are read in a thread while the model works, and a fast tokenizer keeps its padding and
-    cut between calls.
-    """
-    found = load_checkpoint(kept(max_pooled(tmp_path), tmp_path / "saved")).model
-    found.encode_passages(found.read_passages(list(TEXTS.values())))
-    core = found._model.tokenizer.backend_tokenizer
-    before = core.padding, core.truncation
-    assert None not in before
-    found.read_passages(list(TEXTS.values()))
-    assert (core.padding, core.truncation) == before
-
-
 def test_a_cross_encoder_counts_nothing_as_cut_and_halves_its_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -313,27 +281,6 @@ def test_a_cross_encoder_counts_nothing_as_cut_and_halves_its_batches(
 
 
 # -- what the files say, and what is said for them -------------------------------------------------
-
-
-def test_a_plain_encoder_as_a_bi_encoder(tmp_path: Path) -> None:
-    place = tiny_encoder(tmp_path / "tiny")
-    found = load_checkpoint(place, "bi-encoder")
-    assert scores(found.model) == close(similar(bi_encoder(str(place))))
-    assert found.model.kind == "bert_dot"  # ours: nothing but torch and transformers is needed
-    assert found.manifest.notes[1] == (
-        "an encoder that no one trained to rank: the mean of the states of its last layer, "
-        "compared by cosine, as sentence-transformers does by default"
-    )
-
-
-def test_a_plain_masked_language_model_as_sparse(tmp_path: Path) -> None:
-    place = masked_language_model(tmp_path / "mlm")
-    with quiet_transformers():
-        library = theirs.SparseEncoder(str(place), device="cpu")
-    found = load_checkpoint(place, "sparse")
-    assert scores(found.model) == close(similar(library))
-    assert found.manifest.notes[-1] == "run by sentence-transformers"
-    assert "sentence-transformers" in found.manifest.versions
 
 
 def test_what_pylate_saved(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from positionbias.core.errors import DependencyError, InputError, SettingError
+from positionbias.core.errors import DependencyError, InputError
 from positionbias.core.manifest import Manifest
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
@@ -72,28 +72,6 @@ def test_their_cross_encoder_loads_ours(architecture: str, length: int, tmp_path
     assert cross_encoder(str(place)).predict(PAIRS, **QUIET).tolist() == pytest.approx(
         ours(model), abs=1e-5
     )
-
-
-def test_their_cross_encoder_gives_the_two_logits_of_a_mono_bert(tmp_path: Path) -> None:
-    torch.manual_seed(5)
-    encoder = load_encoder(saved("bert", tmp_path / "first"))
-    model = BertCat(BertCatConfig(pair_length=24, head="relevance"), encoder).eval()
-    place = checkpoint(tmp_path / "cat", model)
-    loaded = cross_encoder(str(place))
-    logits = torch.tensor(loaded.predict(PAIRS, **QUIET))
-    assert logits.shape == (4, 2)
-    assert logits.log_softmax(dim=1)[:, 1].tolist() == pytest.approx(ours(model), abs=1e-5)
-    chances = torch.tensor(loaded.predict(PAIRS, apply_softmax=True, **QUIET))[:, 1]
-    assert chances.log().tolist() == pytest.approx(ours(model), abs=1e-4)
-    # as ours it is what it was; without our own files nothing says which of the two is the score
-    assert ours(load_checkpoint(place).model) == ours(model)
-    for name in ("posbias.json", "manifest.json"):
-        (place / name).unlink()
-    with pytest.raises(
-        SettingError,
-        match="this cross-encoder has 2 labels, LABEL_0, LABEL_1: name the one to rank by",
-    ):
-        load_checkpoint(place)
 
 
 def test_their_cross_encoder_loads_a_kept_head(tmp_path: Path) -> None:
@@ -215,29 +193,6 @@ def test_their_sentence_transformer_loads_here(
     )
     assert len(manifest.content["checksum"]) == 64
     assert load_checkpoint(tmp_path / "theirs").manifest == manifest
-
-
-def test_how_older_releases_wrote_it(tmp_path: Path) -> None:
-    place = kept(
-        bi_encoder(modules=[transformer(tmp_path / "tiny"), pooling("mean")]), tmp_path / "old"
-    )
-    record = {
-        "word_embedding_dimension": 16,
-        "pooling_mode_cls_token": True,
-        "pooling_mode_mean_tokens": False,
-    }
-    (place / "1_Pooling" / "config.json").write_text(json.dumps(record))
-    (place / "sentence_bert_config.json").write_text(
-        json.dumps({"max_seq_length": 20, "do_lower_case": False})
-    )
-    (place / "config_sentence_transformers.json").unlink()
-    found = load_checkpoint(place)
-    assert found.model.config == BertDotConfig(
-        query_length=20, passage_length=20, normalize=True
-    )  # cosine where nothing is said
-    assert ours(found.model) == pytest.approx(
-        similarities(bi_encoder(str(place))), abs=1e-4, rel=1e-5
-    )
 
 
 # -- what ours have not, and what nothing runs -----------------------------------------------------

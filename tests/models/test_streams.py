@@ -4,8 +4,6 @@ threads alone.
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -56,18 +54,6 @@ def test_an_error_reaches_the_caller() -> None:
     with pytest.raises(ZeroDivisionError):
         in_streams(lambda number: 1 // number, [2, 1, 0, 1])
     assert in_streams(lambda number: 1 // number, [2, 1]) == [0, 1]
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
-def test_a_fork_has_streams_of_its_own() -> None:
-    torch.set_num_threads(2)
-    in_streams(abs, [1, 2])
-    child = os.fork()
-    if not child:
-        signal.alarm(30)
-        os._exit(0 if in_streams(abs, [-1, -2]) == [1, 2] else 1)
-    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_parts_are_whole_texts() -> None:

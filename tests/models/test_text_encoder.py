@@ -15,10 +15,10 @@ import torch
 
 import positionbias
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.run import read_run
 from positionbias.dense.vectors import Vectors
-from positionbias.models.checkpoint import load_checkpoint, user_checkpoint
+from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.protocols import SingleVector, TextScorer
 from positionbias.models.text_encoder import TextEncoder
 from positionbias.planted.generator import PlantedSettings
@@ -263,21 +263,5 @@ def test_audits_by_name_and_in_python_agree(collection: Collection, retrieve: bo
     )
 
 
-def test_a_function_that_scores_has_no_vectors(collection: Collection) -> None:
-    with pytest.raises(
-        SettingError,
-        match="wanted a model with one vector a text .*; found plain, of kind function",
-    ):
-        positionbias.audit_model(plain, collection, settings=AuditSettings(retrieve=True))
-
-
 def plain(query: str, passages: list[str]) -> list[float]:
     return [float(len(passage)) for passage in passages]
-
-
-def test_in_python_the_arguments_tell() -> None:
-    def encode(texts: list[str]) -> np.ndarray:
-        return np.array([[float(len(text)), 1.0] for text in texts])
-
-    assert isinstance(user_checkpoint(encode, "mine").model, TextEncoder)
-    assert user_checkpoint(plain, "mine").model.kind == "function"

@@ -182,22 +182,6 @@ def test_empty_sides_score_finite_numbers() -> None:
     )
 
 
-def test_unknown_words_share_a_row() -> None:
-    tk = model()
-    assert tk.read_passages(["lamp zzz Yyy"])[0] == [2, UNKNOWN, UNKNOWN]
-    scores = [
-        tk(pad_rows([[2, 3]]), pad_rows([tk.read_passages([text])[0]])).item()
-        for text in ("lamp zzz", "lamp yyy", "lamp gate")
-    ]
-    assert scores[0] == scores[1] != scores[2]
-
-
-def test_texts_are_cut_at_their_lengths() -> None:
-    tk = model(query_length=3, passage_length=5)
-    text = "lamp gate bridge tower oil iron"
-    assert (tk.read_queries([text])[0], tk.read_passages([text])[0]) == ([2, 3, 4], [2, 3, 4, 5, 6])
-
-
 def test_gradients_reach_every_parameter() -> None:
     tk = model(layers=2)
     numbers = {2, 3, 4, 5, UNKNOWN}
@@ -254,40 +238,6 @@ def test_relative_positions_see_a_neighbourhood_and_not_its_place() -> None:
     torch.testing.assert_close(early[0], late[0, 3:])
 
 
-def test_without_positions_the_order_of_words_says_nothing() -> None:
-    words, turn = torch.tensor([[2, 5, 3, 4, 2]]), [3, 0, 4, 2, 1]
-    without, relative, usual = (
-        model(positions=p, layers=2) for p in ("none", "relative", "sinusoid")
-    )
-    torch.testing.assert_close(
-        without.passage_vectors(words[:, turn]), without.passage_vectors(words)[:, turn]
-    )
-    for tk in (relative, usual):
-        assert not torch.allclose(
-            tk.passage_vectors(words[:, turn]), tk.passage_vectors(words)[:, turn], atol=1e-3
-        )
-    query = pad_rows([[2, 3]])
-    assert without(query, words[:, turn]).item() == pytest.approx(
-        without(query, words).item(), abs=1e-5
-    )
-
-
-def test_only_relative_positions_are_learned() -> None:
-    names = {p: set(model(positions=p).state_dict()) for p in ("sinusoid", "none", "relative")}
-    assert names["sinusoid"] == names["none"]
-    assert names["relative"] - names["none"] == {
-        "layers.0.relative.keys",
-        "layers.0.relative.values",
-    }
-    tk = model(positions="relative")
-    assert tk.layers[0].relative.keys.shape == (33, 3)  # −16 … 16, the head's size
-    tk(pad_rows([[2, 3]]), pad_rows([[5, 2, 4]])).sum().backward()
-    assert all(table.grad.abs().max() > 0 for table in tk.layers[0].relative.parameters())
-    assert any(
-        parameter is tk.layers[0].relative.keys for parameter in tk.parameter_roles()["body"]
-    )
-
-
 # -- what need not be computed ---------------------------------------------------------------------
 
 
@@ -321,20 +271,6 @@ def test_groups_of_alike_length_change_nothing(positions: str, times: int) -> No
         )
 
 
-def test_the_same_batch_gives_the_same_bits() -> None:
-    tk = model(layers=2)
-    generator = torch.Generator().manual_seed(3)
-    passages = torch.randint(1, 10, (24, 40), generator=generator)
-    queries = torch.randint(1, 10, (12, 6), generator=generator)
-    results = []
-    for _ in range(3):
-        scores = tk(queries, passages)
-        gradients = torch.autograd.grad(scores.square().sum(), list(tk.parameters()))
-        results.append([scores, *(gradient.to_dense() for gradient in gradients)])
-    for other in results[1:]:
-        assert all(torch.equal(one, two) for one, two in zip(results[0], other, strict=True))
-
-
 @pytest.mark.parametrize("positions", ["sinusoid", "relative"])
 def test_half_precision_is_near_full_precision(positions: str) -> None:
     tk = model(positions=positions)
@@ -358,13 +294,6 @@ def test_word_vectors_start_the_embedding() -> None:
     tk = TK(TINY, WORDS, given)
     np.testing.assert_array_equal(tk.embedding.weight[1:].detach(), given[1:])
     assert tk.embedding.weight[0].abs().sum() == 0  # padding, whatever was given
-
-
-def test_random_words_have_the_stated_deviation() -> None:
-    many = Vocabulary([f"word{i}" for i in range(4000)])
-    weights = TK(replace(TINY, embedding_deviation=0.25), many).embedding.weight[1:]
-    assert weights.std().item() == pytest.approx(0.25, rel=0.03)
-    assert weights.mean().item() == pytest.approx(0, abs=0.01)
 
 
 def test_it_is_what_training_re_ranking_and_the_probe_ask_for() -> None:

@@ -4,8 +4,6 @@ each precision; the same bits again.
 
 from __future__ import annotations
 
-import copy
-
 import pytest
 import torch
 from torch import Tensor
@@ -14,7 +12,7 @@ from positionbias.models import tk_pack as packs
 from positionbias.models.protocols import pad_rows
 from positionbias.models.shapes import TKConfig
 from positionbias.models.tk import TK
-from positionbias.models.tk_pack import Pack, Workspace
+from positionbias.models.tk_pack import Pack
 from positionbias.models.word_model import WordModel
 from positionbias.text.vocabulary import Vocabulary
 
@@ -109,18 +107,6 @@ def test_many_chunks(monkeypatch: pytest.MonkeyPatch, longest: int) -> None:
     assert_alike(expected[1], found[1], 1e-4)
 
 
-def test_empty_texts_add_nothing() -> None:
-    tk, inputs = model(), texts(4)
-    inputs["passages"][3] = 0
-    inputs["queries"][1] = 0
-    expected, found = (scores_and_gradients(tk, inputs, padded=padded) for padded in (True, False))
-    torch.testing.assert_close(found[0], expected[0], atol=1e-5, rtol=1e-5)
-    assert found[0][1] == found[0][6] == 0  # of the empty query
-    assert_alike(expected[1], found[1], 1e-4)
-    nothing = {name: torch.zeros_like(rows) for name, rows in inputs.items()}
-    assert not tk(**nothing).any()
-
-
 def test_pairs_without_a_gradient_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(packs, "CHUNK", 64)  # some chunks hold nothing else
     tk, inputs = model(), texts(10, queries=6, longest=40)
@@ -139,63 +125,6 @@ def test_pairs_without_a_gradient_are_left_out(monkeypatch: pytest.MonkeyPatch) 
         ),
         1e-4,
     )
-
-
-@pytest.mark.parametrize("half", [False, True])
-def test_the_same_bits_again(half: bool) -> None:
-    tk = model()
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
-        first = scores_and_gradients(tk, texts(5))
-        # leaves its numbers in the workspace
-        scores_and_gradients(tk, texts(6, queries=9, longest=80))
-        again, anew = (
-            scores_and_gradients(tk, texts(5)),
-            scores_and_gradients(copy.deepcopy(tk), texts(5)),
-        )
-    for other in (again, anew):
-        assert torch.equal(other[0], first[0])
-        assert all(torch.equal(other[1][name], gradient) for name, gradient in first[1].items())
-
-
-def test_a_second_step_before_the_first_ones_gradients() -> None:
-    tk = model()
-    one, other = texts(7), texts(8)
-    expected = scores_and_gradients(tk, one)[1]
-    scores = tk(**one)
-    tk(**other)  # its arrays are others
-    with torch.no_grad():
-        tk(**other)
-    weights = torch.linspace(-1, 2, len(scores))
-    found = torch.autograd.grad((scores.double() * weights).sum(), list(tk.parameters()))
-    for gradient, wanted in zip(found, expected.values(), strict=True):
-        assert torch.equal(gradient.to_dense(), wanted)
-
-
-@pytest.mark.parametrize("retained", [True, False])
-def test_a_second_backward_pass_is_refused(retained: bool) -> None:
-    tk = model()
-    loss = tk(**texts(7)).sum()
-    loss.backward(retain_graph=retained)
-    with pytest.raises(
-        RuntimeError,
-        match="wanted one backward pass"
-        if retained
-        else "backward through the graph a second time",
-    ):
-        loss.backward()
-    tk(**texts(7)).sum().backward()
-
-
-def test_encoded_alone_as_in_training() -> None:
-    tk, inputs = model(), texts(9)
-    padded = tk.passage_vectors(inputs["passages"])  # with gradients
-    with torch.inference_mode():
-        found = tk.passage_vectors(inputs["passages"])
-        scores = tk(**inputs)
-    there = inputs["passages"] != 0
-    torch.testing.assert_close(found[there], padded[there].detach(), atol=1e-5, rtol=1e-5)
-    assert not found[~there].any()
-    torch.testing.assert_close(tk(**inputs), scores)  # what inference allocated serves a training
 
 
 # -- the pack --------------------------------------------------------------------------------------
@@ -222,25 +151,3 @@ def test_a_pack_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
         slice(3, 5),
         slice(8, 9),
     )
-
-
-def test_blocks_are_of_one_width() -> None:
-    numbers = torch.zeros(6, 200, dtype=torch.int64)
-    for row, length in enumerate((200, 200, 15, 16, 9, 3)):
-        numbers[row, :length] = 1
-    chunk = Pack.of((numbers, 0)).chunks[0]
-    assert [(width, [text.length for text in texts]) for texts, width in chunk.blocks(8)] == [
-        (200, [200]),  # alone: two would be more than a block's pairs of words
-        (200, [200]),
-        (16, [16, 15, 9]),
-        (8, [3]),
-    ]
-
-
-def test_a_workspace_grows_and_is_used_again() -> None:
-    space = Workspace()
-    one = space.take((4, 5), torch.float32, "a")
-    assert space.take((3, 2), torch.float32, "a").data_ptr() == one.data_ptr()
-    assert space.take((3, 2), torch.float32, "b").data_ptr() != one.data_ptr()
-    larger = space.take((50,), torch.float32, "a")
-    assert space.take((4, 5), torch.float32, "a").data_ptr() == larger.data_ptr()

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from positionbias.core.collection import Collection
@@ -293,10 +292,3 @@ def test_a_kind_of_others() -> None:
 def test_a_passage_that_is_not_there(small_collection: Collection) -> None:
     with pytest.raises(InputError, match="wanted passage 'p2' in the collection"):
         rescore(load_checkpoint("mine:length").model, small_collection, QUERIES, RUN, name="mine")
-
-
-def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = scores("mine:length")
-    monkeypatch.setattr("positionbias.ranking.query_blocks.BLOCK_PAIRS", 1)
-    assert scores("mine:length") == whole
-    assert np.isfinite(list(whole.values())).all()

@@ -14,8 +14,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zstandard
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from safetensors.numpy import save_file
 
 from positionbias.core.errors import InputError
@@ -140,20 +138,6 @@ def test_the_lower_cased_entry_wins_else_the_first_with_capitals(tmp_path: Path,
     )
 
 
-@pytest.mark.parametrize("ending", ["\n", "\r\n", " \n"])
-def test_line_endings(tmp_path: Path, ending: str) -> None:
-    for header in ("", f"2 2{ending}"):
-        assert read(tmp_path / "v.txt", f"{header}lamp 1 2{ending}gate 3 4{ending}") == {
-            "lamp": [1, 2],
-            "gate": [3, 4],
-        }
-    assert read(tmp_path / "v.txt", f"2 2{ending}lamp 1 2{ending}gate 3 4") == {
-        "lamp": [1, 2],
-        "gate": [3, 4],
-    }
-    assert read(tmp_path / "v.txt", f"{ending}lamp 1 2{ending}{ending}") == {"lamp": [1, 2]}
-
-
 def test_a_words_spaces_belong_to_it(tmp_path: Path) -> None:
     text = "lamp . . 8 8\nlamp 1 2\n. . . 5 5\nat name@domain.com 4 4\n"
     assert read(tmp_path / "v.txt", text) == {"lamp": [1, 2]}
@@ -163,16 +147,6 @@ def test_a_words_spaces_belong_to_it(tmp_path: Path) -> None:
     assert {word: vector.tolist() for word, vector in found.items()} == {
         "lamp . .": [8, 8], "lamp": [1, 2], "at name@domain.com": [4, 4],
     }  # fmt: skip
-
-
-def test_a_word_may_be_a_number_or_begin_with_a_newlines_neighbour(tmp_path: Path) -> None:
-    (tmp_path / "v").write_text("2000 1 2\n1/2 3 4\n\xa0 5 6\n")
-    found = read_word_vectors(tmp_path / "v", {"2000", "1/2", "\xa0"}, 2).vectors
-    assert {word: vector.tolist() for word, vector in found.items()} == {
-        "2000": [1, 2],
-        "1/2": [3, 4],
-        "\xa0": [5, 6],
-    }
 
 
 def test_words_that_are_not_utf8_are_nobodys_and_counted(tmp_path: Path) -> None:
@@ -205,13 +179,6 @@ def test_the_file_that_a_zip_is_about(tmp_path: Path) -> None:
         read(tmp_path / "v", zipped(a_txt=glove(), b_txt=glove()))
     with pytest.raises(InputError, match=r"found no file in it"):
         read(tmp_path / "v", zipped())
-
-
-def test_a_zip_under_a_password(tmp_path: Path) -> None:
-    content = bytearray(zipped(v_txt=glove()))
-    content[content.index(b"PK\x01\x02") + 8] |= 1  # the bit of the directory's entry that says so
-    with pytest.raises(InputError, match="found one under a password"):
-        read(tmp_path / "v", bytes(content))
 
 
 # -- what cannot be used ---------------------------------------------------------------------------
@@ -370,64 +337,7 @@ def test_one_clear_line_about_our_own_file(
     assert "\n" not in str(stop.value)
 
 
-def test_our_own_file_cut(tmp_path: Path) -> None:
-    save_vectors(tmp_path / "v", list(VECTORS), np.array(list(VECTORS.values())))
-    whole = (tmp_path / "v").read_bytes()
-    for cut in (12, len(whole) // 2, len(whole) - 1):
-        (tmp_path / "v").write_bytes(whole[:cut])
-        with pytest.raises(InputError, match="v: wanted a whole safetensors file; found"):
-            read_word_vectors(tmp_path / "v", WANTED, 2)
-
-
 # -- any content -----------------------------------------------------------------------------------
-
-WORDS = st.text(
-    st.characters(codec="utf-8", exclude_characters=" \n\r\0"), min_size=1, max_size=6
-).filter(lambda word: word == word.lower() and word == word.strip())
-FLOATS = st.floats(-1e6, 1e6, width=32)
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    st.dictionaries(WORDS, st.lists(FLOATS, min_size=3, max_size=3), min_size=1, max_size=5),
-    st.integers(0, 3),
-)
-def test_every_form_gives_back_what_was_written(
-    tmp_path_factory: pytest.TempPathFactory, vectors: dict[str, list[float]], form: int
-) -> None:
-    path = tmp_path_factory.getbasetemp() / f"vectors-{form}"
-    if form == 3:
-        save_vectors(path, list(vectors), np.array(list(vectors.values())))
-    else:
-        header = f"{len(vectors)} 3\n".encode()
-        path.write_bytes(
-            (header + glove(vectors), word2vec(vectors), word2vec(vectors, ending=b"\n"))[form]
-        )
-    found = read_word_vectors(path, vectors.keys(), 3)
-    assert {word: vector.tolist() for word, vector in found.vectors.items()} == vectors
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.sampled_from(sorted(FORMS)), st.integers(0, 400), st.integers(0, 255), st.booleans())
-def test_a_damaged_byte_or_a_lost_end_is_read_or_one_line(
-    tmp_path_factory: pytest.TempPathFactory, form: str, place: int, byte: int, cut: bool
-) -> None:
-    content = bytearray(FORMS[form]())
-    place %= len(content)
-    if cut:
-        del content[place:]
-    else:
-        content[place] = byte
-    path = tmp_path_factory.getbasetemp() / "damaged"
-    path.write_bytes(content)
-    try:
-        found = set(read_word_vectors(path, WANTED, 2).vectors)
-    except InputError as error:
-        message, found = str(error), set()
-    else:
-        message = "read"
-    assert "\n" not in message
-    assert found <= WANTED
 
 
 def test_the_matrix() -> None:

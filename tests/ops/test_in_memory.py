@@ -10,12 +10,9 @@ import ir_measures
 import numpy as np
 import pandas
 import pytest
-from pandas.testing import assert_frame_equal
 
 import positionbias as pb
-from positionbias.audit.settings import Audited, AuditSettings
 from positionbias.core.errors import InputError, SettingError
-from positionbias.evaluation.buckets import Buckets
 from positionbias.ops.evaluation import Measuring
 from positionbias.planted.generator import PlantedSettings
 from tests.tiny import candidates, planted
@@ -95,39 +92,6 @@ def test_runs_in_memory_keep_their_names_and_need_names_of_their_own(
         pb.evaluate([run, run], collection=collection)
     with pytest.raises(SettingError, match=r"--qrels: wanted a text or path; found \['a', 'b'\]"):
         pb.evaluate([run], qrels=["a", "b"])  # type: ignore[arg-type]
-
-
-def test_audits_take_runs_as_they_take_files(
-    collection: pb.Collection, file: Path, tmp_path: Path
-) -> None:
-    settings = AuditSettings(
-        buckets=Buckets.relative(3),
-        minimum=3,
-        draws=1,
-        needles=0,
-        depth=5,
-        describe=True,
-    )
-    run, rotated = pb.Run.from_file(file), pb.debias(collection, out=tmp_path / "rotated")
-    assert isinstance(rotated, pb.Collection)
-    over = candidates(rotated, tmp_path)["test"]
-    by_path = pb.audit_systems(
-        collection, [file], audited=Audited(rotated=[(rotated.path, over)]), settings=settings
-    )
-    pair = Audited(rotated=[(rotated, pb.Run.from_file(over))])
-    in_memory = pb.audit_systems(collection, [run], audited=pair, settings=settings)
-    assert_frame_equal(in_memory.rows, by_path.rows)
-    assert_frame_equal(in_memory.values, by_path.values)
-    assert [read.role for read in in_memory.read] == ["collection", "rotated collection"]
-    once = pb.audit_systems(collection, [run], audited=Audited(candidates=run), settings=settings)
-    assert once.rows is not None
-    assert run.name in set(once.rows.model)
-    with pytest.raises(
-        SettingError, match=r"--rotated: wanted the run over the rotated collection"
-    ):
-        pb.audit_systems(
-            collection, [run], audited=Audited(rotated=[(rotated, run)]), settings=settings
-        )
 
 
 def test_pyterrier_measures_our_frames_as_evaluate_does(

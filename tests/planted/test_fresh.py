@@ -96,18 +96,6 @@ def test_the_other_queries_stay_and_so_do_the_passages_that_answer_them(
         assert [answer.text for answer in ours] == [answer.text for answer in theirs]
 
 
-def test_without_either_nothing_is_different(tmp_path: Path) -> None:
-    """The checksums are those of the collections that were made before there were any."""
-    plain = write_planted(tmp_path / "plain", PlantedSettings(queries=60, passages=240))
-    assert plain.checksum == "7479cd3a1886c4488e0fbe4ba07b1776"
-    assert not {"fresh_queries", "paraphrased"} & plain.manifest.settings.keys()
-    leaked = write_planted(
-        tmp_path / "leaked",
-        PlantedSettings(queries=60, passages=240, test_share=0.3, leaked_queries=20),
-    )
-    assert leaked.checksum == "94c39ebae2cbc876d7595b8712e60ede"
-
-
 def test_the_manifest_says_what_there_is(planted: Collection) -> None:
     assert planted.manifest.settings["fresh_queries"] == 50
     assert planted.manifest.settings["paraphrased"] is True

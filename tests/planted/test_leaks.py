@@ -14,9 +14,9 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.leakage.lexical import read_terms
-from positionbias.leakage.pairs import PAIRS, TYPES, read_pairs
+from positionbias.leakage.pairs import read_pairs
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.planted.grammar import ATTRIBUTES, SYNONYMS, WAYS, Thing
+from positionbias.planted.grammar import ATTRIBUTES, WAYS, Thing
 from positionbias.planted.leaks import TRUE_PAIRS
 from tests.oracles import states_value
 
@@ -117,26 +117,12 @@ def test_what_is_judged_not_relevant_mentions_and_does_not_answer(leaked: Collec
     assert {qrel.grade for qrel in leaked.qrels("train")} == {1}
 
 
-def test_without_leaks_there_is_no_list_and_judgements_are_as_they_were(tmp_path: Path) -> None:
-    plain = write_planted(tmp_path / "plain", PlantedSettings(queries=60, passages=240))
-    assert not (plain.path / TRUE_PAIRS).exists()
-    assert "leaks" not in plain.manifest.content
-    assert {qrel.grade for split in plain.splits for qrel in plain.qrels(split)} == {1}
-
-
 def test_the_same_settings_give_the_same_pairs(leaked: Collection, tmp_path: Path) -> None:
     again = write_planted(tmp_path / "again", SETTINGS)
     assert again.checksum == leaked.checksum
     assert again.manifest.content["leaks"] == leaked.manifest.content["leaks"]
     lines = (again.path / TRUE_PAIRS).read_text().splitlines()
     assert len({json.loads(line)["train_id"] for line in lines}) == len(lines) == 90
-
-
-def test_names_that_two_parts_share() -> None:
-    assert (TRUE_PAIRS, WAYS) == (PAIRS, TYPES)
-    assert SYNONYMS.keys() == ATTRIBUTES.keys()
-    values = {value for known in ATTRIBUTES.values() for value in known}
-    assert not {*SYNONYMS.values()} & (values | ATTRIBUTES.keys())
 
 
 @pytest.mark.parametrize(

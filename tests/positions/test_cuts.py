@@ -135,16 +135,6 @@ def test_fates_are_counted() -> None:
     assert set(found) == set(possible_fates(rotation))
 
 
-def test_every_word_is_drawn_alike() -> None:
-    texts = ["a b c d"] * 8_000
-    cuts = byte_cuts(
-        *laid_out(texts, b""), [str(n).encode() for n in range(8_000)], Rotation(words="whitespace")
-    )
-    counts = np.bincount(cuts.offsets, minlength=8)[[0, 2, 4, 6]]
-    # chi-square with 3 degrees of freedom: 16.27 is its 99.9 % point
-    assert ((counts - 2_000) ** 2 / 2_000).sum() < 16.27
-
-
 @pytest.mark.parametrize("rotation", ROTATIONS, ids=str)
 @given(
     text=st.lists(TEXTS | SENTENCES, min_size=1, max_size=12).map(

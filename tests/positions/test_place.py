@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -21,10 +20,9 @@ from positionbias.audit.evidence import evidence_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
-from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shards import Shard, write_shard
-from positionbias.engine.local import map_shards
 from positionbias.positions import place as place_module
 from positionbias.positions.density import Density
 from positionbias.positions.place import place, placed_questions, placement_rows, placing_of
@@ -262,26 +260,6 @@ def test_an_answer_that_is_taken_apart_is_dropped_and_counted(
         ("p", 34),
         ("q", 24),
     ]
-
-
-def test_one_and_three_workers_write_the_same_bytes(
-    make_collection: MakeCollection, tmp_path: Path
-) -> None:
-    original = make_collection(MANY, answers_of(MANY), shard=13)
-    assert len(original.shard_paths) == 5
-    placing = Placing(Density("front", 0.8), match_distance=True)
-    one = place(original, tmp_path / "one", placing, name="placed")
-    three = place(
-        original,
-        tmp_path / "three",
-        placing,
-        name="placed",
-        map_shards=partial(map_shards, workers=3),
-    )
-    assert files_of(one.path) == files_of(three.path)
-    assert "placed/test.parquet" in files_of(one.path)
-    assert read_manifest(one.path).comparable() == read_manifest(three.path).comparable()
-    assert placement_rows(one).equals(placement_rows(three))
 
 
 def test_order_and_sharding_change_no_passage(

@@ -121,22 +121,6 @@ def test_a_device_or_socket_is_one_line(tmp_path: Path, capsys: pytest.CaptureFi
             ) in said
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, workers: str) -> None:
-    (tmp_path / "long.tsv").write_text(
-        "".join(f"p{number}\tsome words in a row\n" for number in range(100_000))
-    )
-    code = (
-        'set -o pipefail; "$@" --quiet debias - --format tsv --words whitespace --workers '
-        + workers
-        + " < long.tsv | head -c 20"
-    )
-    done = subprocess.run(
-        ["bash", "-c", code, "bash", *POSBIAS], capture_output=True, cwd=tmp_path, check=False
-    )
-    assert (done.returncode, len(done.stdout), done.stderr) == (141, 20, b"")
-
-
 def test_a_collections_rotation_has_a_default_name_under_the_home(
     small_collection: Collection, posbias_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

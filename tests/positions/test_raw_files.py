@@ -174,21 +174,6 @@ def test_an_interrupted_run_goes_on_at_the_block(tsv: Path, tmp_path: Path) -> N
     )
 
 
-@pytest.mark.parametrize("change", ["seed", "source"])
-def test_another_job_starts_afresh(tsv: Path, tmp_path: Path, change: str) -> None:
-    out = tmp_path / "out.tsv"
-    with pytest.raises(KeyboardInterrupt):
-        debias_file(
-            tsv, out, Rotation(), RawForm("tsv"), map_shards=stop_after(3), block_bytes=SMALL
-        )
-    if change == "source":
-        tsv.write_bytes(TSV.replace(b"Passage", b"Changed"))
-    rotation = Rotation(seed=2 if change == "seed" else 1)
-    debias_file(tsv, out, rotation, RawForm("tsv"), block_bytes=SMALL)
-    debias_file(tsv, tmp_path / "whole.tsv", rotation, RawForm("tsv"))
-    assert out.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
-
-
 KILLED = """
 import os, signal, sys
 from pathlib import Path
@@ -264,50 +249,6 @@ def test_what_is_there_is_replaced_only_when_told(tsv: Path, tmp_path: Path) -> 
 def test_settings_that_do_not_fit_are_named(tsv: Path, tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="--id-field, --text-field: wanted neither with tsv"):
         debias_file(tsv, tmp_path / "out.tsv", Rotation(), RawForm("tsv", "id"))
-
-
-def test_the_result_counts_every_passage_once(tmp_path: Path) -> None:
-    path = tmp_path / "collection.tsv"
-    path.write_text("a\tone two three\nb\tword\nc\t\nd\t東京。日本。\n", encoding="utf-8")
-    rows = debias_file(
-        path, tmp_path / "out.tsv", Rotation(words="whitespace", identity=False), RawForm("tsv")
-    ).rows
-    share = rows.iloc[0]
-    assert (share["count"], share["value"], share["collection"]) == (4, 0.5, "out.tsv")
-    fates = rows[rows["axis"] == "cause"].set_index("label")["value"]
-    assert fates.to_dict() == {
-        "rotated": 2, "drawn as it was": 0, "without words": 1, "one word": 1,
-    }  # fmt: skip
-
-
-SPACED = [
-    "The U.S. keeper's lamp burns.", "It doesn't cost 3.5% more.", "“Naïve” cafés – open…",
-    "वह दीपक जलाता है।", "한국어 등대지기가 있다.", "Хранитель зажёг лампу?",
-    "حارس المنارة هنا.", "ΑΒΓ and 😀\u200d😀 e.g. no. 5",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("words", "sha256"),
-    [
-        ("blingfire", "a60fc62c113658515ee68e69fab9ab71640bfb9052ab23f7e07cf7ba69e59e3a"),
-        ("whitespace", "0e43bc8615f9a80833d5b06a55b8ea33409990229251a03017f363826131f4f9"),
-        ("unicode", "d08de658903cc9ef2d4a69b0c7b2ed1e6b9b444725f50969b4b124ceefdadc96"),
-    ],
-)
-def test_text_with_spaces_is_cut_as_ever(
-    tmp_path: Path, make_collection: Any, words: Any, sha256: str
-) -> None:
-    """Pinned before scripts without spaces were split further."""
-    texts = {f"p{n}": " ".join(SPACED[(n * k + k) % 8] for k in range(1, 6)) for n in range(40)}
-    (tmp_path / "in.tsv").write_text(
-        "".join(f"{key}\t{text}\n" for key, text in texts.items()), encoding="utf-8"
-    )
-    debias_file(tmp_path / "in.tsv", tmp_path / "out.tsv", Rotation(words=words), RawForm("tsv"))
-    assert hashlib.sha256((tmp_path / "out.tsv").read_bytes()).hexdigest() == sha256
-    rotated = debias(make_collection(texts, []), tmp_path / "rotated", Rotation(words=words))
-    lines = "".join(f"{passage.passage_id}\t{passage.text}\n" for passage in rotated.passages())
-    assert hashlib.sha256(lines.encode()).hexdigest() == sha256
 
 
 def rewritten(path: Path, old: bytes, new: bytes) -> None:

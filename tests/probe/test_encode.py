@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,9 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from positionbias.core import system
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, StorageError
+from positionbias.core.errors import InputError
 from positionbias.models.protocols import pad_rows
 from positionbias.models.tk import TK
 from positionbias.probe import encode
@@ -138,16 +136,6 @@ def test_nothing_is_left_of_an_encoding_that_fails(
     assert list(place.iterdir()) == []
 
 
-def test_without_posix_fallocate(
-    collection: Collection, model: TK, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = collection.passage_ids()
-    usual = np.array(encode_passages(model, collection, ids).vectors)
-    monkeypatch.delattr(os, "posix_fallocate", raising=False)
-    monkeypatch.setattr(system, "RESERVE_BLOCK", 100)
-    np.testing.assert_array_equal(encode_passages(model, collection, ids).vectors, usual)
-
-
 FULL_DISK = """
 import resource, sys
 from positionbias.core.collection import Collection
@@ -187,20 +175,3 @@ def test_a_full_disk_is_one_line(collection: Collection, tmp_path: Path) -> None
         "fewer passages (--probe-passages)"
     )
     assert list(place.iterdir()) == []
-
-
-def test_no_folder_for_the_vectors(
-    collection: Collection, model: TK, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(
-        StorageError,
-        match="wanted .* GB for the term vectors of .*; found: No such file or directory",
-    ):
-        encode_passages(model, collection, ["p1"], folder=tmp_path / "none")
-
-    def no_folder() -> str:
-        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
-
-    monkeypatch.setattr(tempfile, "gettempdir", no_folder)
-    with pytest.raises(StorageError, match="No usable temporary directory found"):
-        encode_passages(model, collection, ["p1"])

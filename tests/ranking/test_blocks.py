@@ -27,9 +27,7 @@ from positionbias.models.protocols import Ranker
 from positionbias.models.shapes import BertCatConfig
 from positionbias.ranking import blocks
 from positionbias.ranking.blocks import (
-    BlockScorer,
     Part,
-    blocks_of,
     cut_pairs,
     encoded_again,
     pairs_in,
@@ -136,29 +134,6 @@ def test_cuts(rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch) -> No
     on_gpu: Any = SimpleNamespace(device=torch.device("cuda"))
     assert cut_pairs(CHAIN, on_gpu) == whole
     assert cut_pairs(Run("none", []), rankers["bert_dot"]) == []
-
-
-def test_passages_of_earlier_blocks_are_marked(rankers: dict[str, Ranker]) -> None:
-    texts = {query_id: f"of {query_id}" for query_id in CHAIN}
-    first, second = blocks_of(CHAIN, parts(["q0", "q1"], ["q2", "q3"]), texts)
-    assert (first.pairs, first.texts) == (
-        (("q0", ["a", "b"]), ("q1", ["b", "c"])),
-        ("of q0", "of q1"),
-    )
-    assert first.seen.tolist() == [False, False, False]
-    assert (second.run("x").passage_ids, second.seen.tolist()) == (
-        ["c", "d", "e"],
-        [True, False, False],
-    )
-    assert (len(first), first.fingerprint() != second.fingerprint()) == (4, True)
-
-
-def test_the_bar_moves_for_blocks_that_others_score() -> None:
-    moved: list[int] = []
-    scorer = BlockScorer(None, None, None, "x", SimpleNamespace(advance=moved.append))
-    made = scorer.advancing(map, [4, 5])(abs, iter([-1, -2]))
-    assert (next(made), moved) == (1, [4])
-    assert (list(made), moved) == ([2], [4, 5])
 
 
 # -- runs ------------------------------------------------------------------------------------------

@@ -103,14 +103,6 @@ def test_its_manifest(
     assert read_run(out).name == "mine"
 
 
-def test_the_same_bytes_again(
-    collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path
-) -> None:
-    for name in ("a.run", "b.run"):
-        rerank_run(checkpoint, collection, run_path, tmp_path / name)
-    assert (tmp_path / "a.run").read_bytes() == (tmp_path / "b.run").read_bytes()
-
-
 @pytest.mark.parametrize("depth", [9, 1000])
 def test_a_depth_beyond_the_candidates_re_ranks_all(
     collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path, depth: int

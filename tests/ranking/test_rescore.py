@@ -201,24 +201,6 @@ def test_a_colbert_encodes_each_text_once(
     assert (done.cached, done.counts.again) == (True, 0)
 
 
-def test_the_same_again(ranker: Ranker) -> None:
-    one, other = (rescore(ranker, Texts(), QUERIES, RUN, name="tk").run for _ in range(2))
-    assert scores(one) == scores(other)
-    # and whatever order the queries stand in
-    turned = Run(
-        "bm25", [(r.query_id, r.passage_ids, r.scores) for r in reversed(list(RUN.rankings()))]
-    )
-    assert scores(rescore(ranker, Texts(), QUERIES[::-1], turned, name="tk").run) == close(
-        scores(one)
-    )
-
-
-def test_no_gradients_are_kept(ranker: Ranker) -> None:
-    rescore(ranker, Texts(), QUERIES, RUN, name="tk")
-    assert all(parameter.grad is None for parameter in ranker.parameters())
-    assert torch.is_grad_enabled()
-
-
 def test_an_empty_query_ties_all_its_passages(rankers: dict[str, Ranker]) -> None:
     ranking = rescore(rankers["tk"], Texts(), QUERIES, RUN, name="tk").run["q-empty"]
     assert ranking.scores.tolist() == [0, 0, 0]

@@ -202,29 +202,6 @@ def test_scores_are_the_re_rankers_in_any_batches_and_blocks(
             )
 
 
-def test_stopped_half_way_it_goes_on_to_the_same_bytes(
-    small: Collection, run_path: Path, tk: Any, tmp_path: Path
-) -> None:
-    whole = teach_run(by_length(tk[2]), small, "train", run_path, tmp_path / "whole", block_pairs=1)
-    with pytest.raises(KeyboardInterrupt) as stop:
-        teach_run(
-            by_length(tk[2], stop="two words"),
-            small,
-            "train",
-            run_path,
-            tmp_path / "cut",
-            block_pairs=1,
-        )
-    assert "run the same command again" in stop.value.__notes__[0]
-    assert not (tmp_path / "cut").exists()
-    assert work_folder(tmp_path / "cut").exists()
-    again = by_length(tk[2])
-    taught = teach_run(again, small, "train", run_path, tmp_path / "cut", block_pairs=1)
-    assert again.model.asked == 1  # type: ignore[union-attr]  # the first query's scores were kept
-    assert all_bytes(taught.path) == all_bytes(whole.path)
-    assert (content(taught), len(all_bytes(whole.path))) == (content(whole), 2)
-
-
 def test_workers_change_no_byte(tk: Any, tmp_path: Path) -> None:
     """A model whose last bits follow the number of threads."""
     collection, run_path, _ = tk

@@ -4,12 +4,10 @@ own.
 
 from __future__ import annotations
 
-import ctypes
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import blingfire
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -160,55 +158,6 @@ def test_a_long_text_keeps_its_offsets() -> None:
     assert len(spans) == 50_000
     start, end = spans[-1]
     assert text[start:end] == "wörd49999"
-
-
-def test_the_c_function_writes_as_many_offsets_as_the_output_has_room_for() -> None:
-    """Why the offset arrays are as long as the output: sized by words (here 3), the heap would be
-    overrun.
-    """
-    data, room = b"a b c", 64
-    starts, ends = np.full(1_000, -7, np.int32), np.full(1_000, -7, np.int32)
-    pointer = ctypes.POINTER(ctypes.c_int)
-    blingfire.blingfire.TextToWordsWithOffsets(
-        ctypes.c_char_p(data),
-        ctypes.c_int(len(data)),
-        ctypes.byref(ctypes.create_string_buffer(room)),
-        starts.ctypes.data_as(pointer),
-        ends.ctypes.data_as(pointer),
-        ctypes.c_int(room),
-    )
-    assert starts[:3].tolist() == [0, 2, 4]
-    assert np.flatnonzero(starts != -7).max() + 1 == room
-    assert np.flatnonzero(ends != -7).max() + 1 == room
-
-
-@pytest.mark.parametrize("name", ["TextToWordsWithOffsets", "TextToSentencesWithOffsets"])
-@pytest.mark.parametrize("text", ["a", "a b c", "日本語", "x" * 1_000])
-def test_offset_arrays_are_never_shorter_than_the_room_given_to_the_c_function(
-    name: str, text: str
-) -> None:
-    buffers, rooms, called = words._Buffers(), [], words._function(name)
-
-    def watched(*arguments: Any) -> int:
-        rooms.append((arguments[-1], len(buffers.output), len(buffers.starts), len(buffers.ends)))
-        return called(*arguments)
-
-    buffers.functions[name] = watched
-    for data in (text.encode(), b"short", text.encode() * 3):
-        buffers.call(name, data, b" ")
-        room, *lengths = rooms[-1]
-        assert min(lengths) >= room > len(data)
-
-
-def test_what_a_long_text_needed_is_given_back() -> None:
-    buffers = words._Buffers()
-    name = "TextToWordsWithOffsets"
-    _, starts, _ = buffers.call(name, b"ab " * 100_000, b" ")
-    assert (len(starts), starts[-1]) == (100_000, 299_997)
-    joined, starts, ends = buffers.call(name, b"ab  c", b" ")
-    assert joined == b"ab c"
-    assert (starts.tolist(), ends.tolist()) == ([0, 4], [1, 4])
-    assert len(buffers.output) <= words._KEPT
 
 
 def test_threads_do_not_write_into_each_others_buffers() -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -203,24 +202,6 @@ def test_the_cut_is_keyed_by_seed_epoch_example_and_passage(
     assert cuts(1, 3) == [tuple(text.split()) for text in expected]
 
 
-def test_positive_and_negative_turn_independently(tmp_path: Path, model: TK) -> None:
-    # one text under both ids: over many examples their cuts agree as often as chance has it (1 in
-    # 6), not always
-    text = " ".join(WORDS[:6])
-    with create_collection(tmp_path / "c") as writer:
-        writer.add_passages([Passage("positive", text), Passage("negative", text)])
-        writer.finish(Manifest("collection", "c", "a test"))
-    drawn = sampler({f"q{i % 7}": "positive" for i in range(7)}, ["negative"])
-    agreed = total = 0
-    for epoch in range(40):
-        (batch,) = read(
-            model, Collection(tmp_path / "c"), drawn, size=7, epoch=epoch, reading=Rotation(seed=1)
-        )
-        agreed += sum(a == b for a, b in zip(batch.passages[:7], batch.passages[7:], strict=True))
-        total += 7
-    assert 0.08 < agreed / total < 0.26
-
-
 # -- batches of alike length -----------------------------------------------------------------------
 
 
@@ -266,18 +247,6 @@ def read_again(model: TK, collection: Collection, start: int, options: dict) -> 
     return [
         (batch.number, *rows(batch)) for batch in read(model, collection, start=start, **options)
     ]
-
-
-def test_a_read_turns_alike_wherever_its_batch_stands(collection: Collection, model: TK) -> None:
-    def turned(**options: object) -> dict[str, list]:
-        found = read(model, collection, reading=Rotation(seed=4), **options)
-        return {
-            g.query_id: [b.passages[i], b.passages[len(b) + i]]
-            for b in found
-            for i, g in enumerate(b.groups)
-        }
-
-    assert turned(size=2, bucket=4) == turned(size=3) == turned(size=7)
 
 
 # -- parts of a batch, for several processes -------------------------------------------------------

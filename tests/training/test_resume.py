@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -65,15 +64,6 @@ def test_stopped_at_validations_and_resumed(
         assert not out.exists()
         resume = True
     assert_alike(uninterrupted, task.train(out, resume=True))
-
-
-def test_a_training_in_bfloat16_resumes_as_well(task: Task, tmp_path: Path) -> None:
-    plan = task.plan(precision="bfloat16", batch_size=5)
-    whole = task.train(tmp_path / "whole" / "tk.ckpt", plan)
-    out = tmp_path / "stopped" / "tk.ckpt"
-    with pytest.raises(KeyboardInterrupt):
-        task.train(out, plan, on_validation=stop_at(4))
-    assert_alike(whole, task.train(out, plan, resume=True))
 
 
 KILLED = """
@@ -335,14 +325,6 @@ def test_best_weights_that_nothing_vouches_for_are_not_taken(task: Task, stopped
             task.train(stopped.with_name("x"), task.plan(max_steps=1)).ranker,
             0,
         )
-
-
-def test_states_of_two_trainings_do_not_meet(task: Task, stopped: Path) -> None:
-    other = stopped.with_name("other.ckpt")
-    checkpoint = task.train(other, task.plan(max_steps=1, probe_passages=0))
-    assert checkpoint.path == other
-    assert unfinished(stopped) is not None
-    assert replace(checkpoint).name == "other"
 
 
 def test_a_training_never_works_through_a_link(task: Task, tmp_path: Path) -> None:

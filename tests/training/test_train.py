@@ -130,54 +130,6 @@ def test_dropout_acts_in_training_is_keyed_by_the_batch_and_can_be_left_out(
     assert len({losses[name] for name in ("drawn", "other", "none")}) == 3
 
 
-def test_accumulated_batches_are_one_large_one(task: Task, tmp_path: Path) -> None:
-    # eight pairs at once, and 3 + 3 + 2: the mean is over all pairs of the step either way
-    whole, texts = made(task, tmp_path)
-    parts, _ = made(task, tmp_path)
-    for trainer in (whole, parts):  # plain descent: the weights move by the gradient
-        trainer.optimizers = [
-            torch.optim.SGD([{"params": list(trainer.model.parameters()), "lr": 1.0, "base": 1.0}])
-        ]
-    whole.step(first_batches(whole, texts, size=8))
-    parts.step(
-        [next(batches(parts.model, texts, size=8, epoch=0, part=(place, 3))) for place in range(3)]
-    )
-    assert (parts.record.step, parts.record.since.pairs) == (1, 8)
-    assert parts.record.since.loss == pytest.approx(whole.record.since.loss, abs=1e-5)
-    for one, other in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
-        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
-
-
-def test_clipping_bounds_the_step_of_plain_descent(task: Task, tmp_path: Path) -> None:
-    # under plain gradient descent at rate 1 the weights move by the gradient: together by exactly
-    # the bound
-    trainer, texts = made(task, tmp_path, clip=0.01)
-    trainer.optimizers = [
-        torch.optim.SGD([{"params": list(trainer.model.parameters()), "lr": 1.0, "base": 1.0}])
-    ]
-    before = [parameter.detach().clone() for parameter in trainer.model.parameters()]
-    trainer.step(first_batches(trainer, texts))
-    moved = [
-        (after - was).detach()
-        for after, was in zip(trainer.model.parameters(), before, strict=True)
-    ]
-    assert torch.stack([part.norm() for part in moved]).norm().item() == pytest.approx(
-        0.01, rel=1e-4
-    )
-
-
-def test_half_precision_scores_stay_near(task: Task, tmp_path: Path) -> None:
-    full, texts = made(task, tmp_path)
-    half, _ = made(task, tmp_path, precision="bfloat16")
-    (batch,) = first_batches(full, texts)
-    with torch.no_grad():
-        for one, other in zip(
-            full._scores(batch).student, half._scores(batch).student, strict=True
-        ):
-            assert other.dtype == torch.float32
-            assert other.tolist() == pytest.approx(one.tolist(), abs=0.1)
-
-
 @pytest.mark.parametrize("kind", ["tk", "bert_cat"])
 def test_float16_scales_its_gradients_and_goes_on_with_the_same_scale(
     task: Task, tmp_path: Path, kind: str
@@ -372,17 +324,6 @@ def test_what_a_checkpoint_says_of_itself(task: Task, uninterrupted: Checkpoint)
     assert not working_folder(uninterrupted.path).exists()
 
 
-def test_the_same_again(task: Task, uninterrupted: Checkpoint, tmp_path: Path) -> None:
-    state = torch.random.get_rng_state()
-    again = task.train(tmp_path / "tk.ckpt")
-    # the caller's generator is the caller's
-    assert torch.equal(torch.random.get_rng_state(), state)
-    for name in ("model.safetensors", "posbias.json", "vocabulary.json", "training.json"):
-        assert (again.path / name).read_bytes() == (uninterrupted.path / name).read_bytes(), name
-    other = task.train(tmp_path / "other.ckpt", task.plan(seed=2))
-    assert other.manifest.content["checksum"] != again.manifest.content["checksum"]
-
-
 def test_it_stops_when_nothing_gets_better(task: Task, tmp_path: Path) -> None:
     # steps too small to change a rank: the untrained model stays the best
     plan = task.plan(
@@ -511,18 +452,6 @@ def test_a_validation_of_drawn_queries(task: Task) -> None:
         match="--validation-queries: wanted candidates of one of 1 drawn queries; found none",
     ):
         replace(whole, candidates=run.only(list(run)[:1], "few")).drawn(1, seed=1)
-
-
-def test_a_training_looks_at_drawn_queries_and_tunes_its_depth_on_all(
-    task: Task, tmp_path: Path
-) -> None:
-    few = task.train(tmp_path / "few", task.plan(validation_queries=2))
-    every = task.train(tmp_path / "every")
-    assert few.manifest.settings["training"]["validation_queries"] == 2
-    assert every.manifest.settings["training"]["validation_queries"] is None
-    assert few.training.log[0]["ndcg"] != every.training.log[0]["ndcg"]
-    # the depth at the end, and what the first stage has, are of all queries
-    assert few.ending.first_stage == every.ending.first_stage
 
 
 def test_rotated_texts_are_those_that_debias_stores(task: Task, tmp_path: Path) -> None:

@@ -15,12 +15,10 @@ from positionbias.training.batches import TrainingTexts, batches
 from positionbias.training.build import build_model
 from positionbias.training.devices import find_devices
 from positionbias.training.measured import training_rows
-from positionbias.training.state import unfinished
 from positionbias.training.trainer import Trainer
 from positionbias.training.trainsets.sample import make_sampler
 
-from .conftest import Task, stop_at
-from .test_resume import assert_alike
+from .conftest import Task
 
 
 def test_the_last_weights_are_kept(task: Task, tmp_path: Path) -> None:
@@ -86,15 +84,6 @@ def test_epochs_with_validation(task: Task, tmp_path: Path) -> None:
     checkpoint = task.train(tmp_path / "tk.ckpt", task.plan(epochs=1, max_steps=100))
     assert [row["step"] for row in checkpoint.training.log] == [0, 2, 4]
     assert checkpoint.depth is not None
-
-
-def test_stopped_after_the_last_step_and_resumed(task: Task, tmp_path: Path) -> None:
-    plan = task.plan(validation_candidates=None)
-    whole, out = task.train(tmp_path / "whole" / "tk.ckpt", plan), tmp_path / "cut" / "tk.ckpt"
-    with pytest.raises(KeyboardInterrupt):
-        task.train(out, plan, on_validation=stop_at(4))
-    assert unfinished(out) is not None
-    assert_alike(whole, task.train(out, plan, resume=True))
 
 
 def test_a_training_that_diverges_says_so(task: Task, tmp_path: Path) -> None:
