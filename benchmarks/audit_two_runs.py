@@ -7,8 +7,8 @@ a place? On planted and real text.
 Each audit has a collection (planted: drawn anew; SQuAD's development set: queries of passages drawn
 anew, so that audits overlap), two rotations that ``debias`` wrote, and the runs of simulated
 scorers over the BM25 candidates of all three. Blind scorers suffer from the cut, not from the
-place. Three estimators read the same runs: the plain slope of the change on the move of the answer;
-the delivered one with draws left out only where the answer itself is cut; and the delivered one.
+place. Two estimators read the same runs: the delivered one with draws left out only where the
+answer itself is cut; and the delivered one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import keys64
-from positionbias.evaluation.clustered import Estimate, clustered_slope
+from positionbias.evaluation.clustered import Estimate
 from positionbias.evaluation.moved_effect import moved_effect
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.formats.squad import import_squad
@@ -74,7 +74,7 @@ NOT_BLIND = (
     "stops at word 50",
     "stops at word 100",
 )
-ESTIMATORS = ("plain slope", "answer whole", "sentence whole")
+ESTIMATORS = ("answer whole", "sentence whole")
 STOP_WORDS = frozenset(
     "what which who whom when where why how is are was were did does do the a an of in on at to "
     "for by with and or as".split()
@@ -360,7 +360,6 @@ def audits_of(cell: Cell, seed: int, folder: Path, queries: int, real: Path | No
     for scorer in (*BLIND, *NOT_BLIND):
         quality = np.array([candidates.quality(of[scorer]) for of in scores])
         found = {
-            "plain slope": plain(answers, quality, task.clusters),
             "answer whole": effect(answers, quality, task.clusters),
             "sentence whole": effect(sentences, quality, task.clusters),
         }
@@ -446,12 +445,6 @@ def effect(places: Places, quality: np.ndarray, clusters: Sequence[str]) -> Esti
     return moved_effect(before, after, cuts, change, original, labels.tolist())
 
 
-def plain(places: Places, quality: np.ndarray, clusters: Sequence[str]) -> Estimate:
-    """The slope of the change on the move."""
-    before, after, _, change, _, labels = _flat(places, quality, clusters)
-    return clustered_slope(after - before, change, labels.tolist())
-
-
 Job = tuple[Cell, int, int, Path | None]
 
 
@@ -517,10 +510,9 @@ def main() -> None:
         f"Planted: {given.audits} collections a cell, each drawn anew, {given.queries} queries, "
         f"{8 * given.queries:,} passages of 4 to 8 sentences. SQuAD: {given.real_audits} samples "
         f"of {4 * given.queries:,} queries of its development set, which overlap: counts, no "
-        f"rates. {DRAWS} rotations, BM25's first {DEPTH}, nDCG@10, margin {MEASURE_MARGIN}. *Plain "
-        "slope*: change on move, all draws that leave the answer whole. *Answer whole*: strata, "
-        "mirrored weights and the original quality, the same draws. *Sentence whole*: the "
-        "delivered one, which leaves out draws through the answer's sentence.",
+        f"rates. {DRAWS} rotations, BM25's first {DEPTH}, nDCG@10, margin {MEASURE_MARGIN}. "
+        "*Answer whole*: of all draws that leave the answer whole. *Sentence whole*: the delivered "
+        "one, which leaves out draws through the answer's sentence.",
         "",
         *tables(rows),
     ]
@@ -545,10 +537,10 @@ def tables(rows: Sequence[Row]) -> Iterator[str]:
         "",
     ]
     yield (
-        "| cell | scorer | plain slope | excludes 0 | answer whole | excludes 0 | sentence whole | "
+        "| cell | scorer | answer whole | excludes 0 | sentence whole | "
         "excludes 0 | deviation | prefers front | prefers end | no preference | cannot tell |"
     )
-    yield "|---|---|" + "---:|" * 11
+    yield "|---|---|" + "---:|" * 9
     for cell in cells:
         for scorer in BLIND:
             yield _line(cell, scorer, [groups[cell, scorer, name] for name in ESTIMATORS])

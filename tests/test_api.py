@@ -91,13 +91,6 @@ def test_verdicts_are_typed_and_in_words(found: positionbias.Audit) -> None:
     assert any(line.startswith("front_lover prefers the front: end − front −") for line in lines)
 
 
-def test_a_figure_by_name_and_the_names_that_there_are(found: positionbias.Audit) -> None:
-    assert len(found.plots()) >= 2
-    assert found.plot().axes
-    with pytest.raises(SettingError, match="plot: wanted one of .*effects.*; found 'pie'"):
-        found.plot("pie")
-
-
 def test_a_collection_by_its_place_gives_the_same(
     collection: Collection, found: positionbias.Audit
 ) -> None:

@@ -14,7 +14,6 @@ import pandas
 import pytest
 
 import positionbias as pb
-from positionbias.audit.settings import Audited, AuditSettings
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.retrieval import Retrieval
 from positionbias.settings import ByVectors, Reranking, Rotation
@@ -39,7 +38,6 @@ def test_without_the_package_the_import_is_one_line_that_names_it() -> None:
 pyterrier = pytest.importorskip("pyterrier", reason="python-terrier is not installed")
 interop = pytest.importorskip("positionbias.pyterrier")
 Reranker, Retriever, Rotated = interop.Reranker, interop.Retriever, interop.Rotated
-SETTINGS = AuditSettings(draws=0, depth=5, needles=8)
 
 
 @pytest.fixture(scope="module")
@@ -297,29 +295,3 @@ def test_pyterrier_finds_out_what_goes_in_and_comes_out(
     ]
     assert repr(Rotated() >> reranker) == "(Rotated(seed=1) >> Reranker('tk'))"
     assert repr(retriever) == "Retriever('planted', 'bm25')"
-
-
-def test_an_audit_takes_a_transformer_as_it_takes_its_model(
-    collection: pb.Collection, bm25: Path, tmp_path: Path
-) -> None:
-    model = saved_tk(tmp_path / "tk", collection)
-    given = {"candidates": bm25, "settings": SETTINGS}
-    (ours, *_), (theirs, *_) = (
-        pb.audit_model(one, collection, **given).verdicts for one in (model, Reranker(model))
-    )
-    assert ours.effects
-    assert [effect.contrast for effect in theirs.effects] == [
-        effect.contrast for effect in ours.effects
-    ]
-    assert [effect.value for effect in theirs.effects] == pytest.approx(
-        [effect.value for effect in ours.effects], abs=1e-3
-    )
-
-    pipeline = pyterrier.apply.query(lambda row: row["query"]) >> Reranker(model)
-    pipeline.__name__ = "mine"
-    audited = Audited(models=[pipeline], candidates=bm25)
-    found = pb.audit_systems(collection, audited=audited, settings=SETTINGS)
-    assert "mine" in found.verdict
-    assert [effect.value for effect in found.verdicts[0].effects] == pytest.approx(
-        [effect.value for effect in theirs.effects]
-    )

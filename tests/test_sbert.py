@@ -26,7 +26,6 @@ from positionbias.core.manifest import Manifest
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.encoder import quiet_transformers
 from tests.models.library import bi_encoder, cross_encoder, kept, pooling, theirs
-from tests.models.test_sbert import late_interaction
 from tests.tiny import candidates, planted, tiny_encoder
 
 sbert = pytest.importorskip("positionbias.sbert")
@@ -95,7 +94,7 @@ def test_without_the_package_the_import_is_one_line_that_names_it() -> None:
     )
 
 
-@pytest.mark.parametrize("make", [encoder, cutting_reranker, late_interaction])
+@pytest.mark.parametrize("make", [encoder, cutting_reranker])
 def test_it_measures_what_an_audit_of_the_saved_model_does(
     make: Any, collection: pb.Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,7 +171,7 @@ def test_what_a_cross_encoder_reads_is_known_with_its_prompts(tmp_path: Path) ->
     )
 
 
-@pytest.mark.parametrize("make", [encoder, cutting_reranker])
+@pytest.mark.parametrize("make", [encoder])
 def test_it_leaves_the_model_as_it_was_and_says_the_same_again(
     make: Any, collection: pb.Collection, tmp_path: Path
 ) -> None:

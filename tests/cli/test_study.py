@@ -5,7 +5,6 @@ commands.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,6 @@ from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
 from positionbias.planted.generator import PlantedSettings
 
-from ..test_internal_marks import INTERNAL
 from ..tiny import planted
 
 
@@ -148,40 +146,3 @@ def test_a_collection_without_training_queries(small_collection, tmp_path, capsy
     )
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "found no validation" in err
-
-
-def test_the_demo_goes_on_where_it_was_stopped(small_demo, tmp_path, capsys, monkeypatch):
-    def stop(*arguments, **options):
-        raise KeyboardInterrupt
-
-    monkeypatch.chdir(tmp_path)
-    with monkeypatch.context() as patch:
-        patch.setattr("positionbias.experiments.workspace.rerank_run", stop)
-        code, out, err = posbias(capsys, "demo", "--seed", 4, "--workers", 1)  # in this process
-    assert (code, out) == (130, "")
-    assert err.splitlines()[-1].startswith("posbias: stopped")
-    assert not (tmp_path / "posbias-demo" / "results").exists()
-
-    code, out, err = posbias(capsys, "demo", "--seed", 4)
-    assert code == 0, err
-    assert "plant: done before" in err
-    assert "train-tk-original-seed-4: done before" in err
-    assert "What was found" in out
-    assert "posbias import squad" in err
-    place = Path("posbias-demo")
-    # no mark of ours stands in what a user reads
-    shown = [(place / "report.html").read_text("utf-8"), out, err]
-    assert "Input: collection" in shown[0]
-    shown += [table.read_text("utf-8") for table in (place / "tables").iterdir()]
-    (rotated,) = place.rglob("rotated-4/manifest.json")
-    for arguments in (("show", rotated.parent), ("verify", place)):
-        shown += posbias(capsys, *arguments)[1:]
-    assert [INTERNAL.findall(text) for text in shown] == [[]] * len(shown)
-    collection = Collection(place / "collection")
-    assert (collection.name, collection.manifest.settings["seed"], len(collection)) == (
-        "planted",
-        4,
-        100,
-    )
-    study = read_manifest(place / "results").settings["study"]["settings"]
-    assert (study["seed"], study["seeds"], study["draws"]) == (4, [4], [4])

@@ -158,19 +158,6 @@ def test_errors_of_ours_come_as_themselves(on_cluster: MapShards) -> None:
         next(results)
 
 
-def test_a_task_that_dies_every_time_is_one_clear_line(
-    on_cluster: MapShards, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("positionbias.engine.ray.RETRIES", 1)
-    with pytest.raises(
-        PositionBiasError,
-        match=r"^wanted every shard done on the Ray cluster; found, after 1 retries: ",
-    ) as caught:
-        list(on_cluster(os._exit, [1]))
-    assert "\n" not in str(caught.value)
-    assert capfd.readouterr().out == ""  # standard output is for results
-
-
 def test_relative_paths_begin_where_the_command_was_given(
     cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -319,14 +306,6 @@ def with_loaded(loaded: PerProcess[int], item: int) -> tuple[int, int, int]:
     return loaded(), os.getpid(), item * item
 
 
-def dying(place: Path, item: int) -> int:
-    """The process of item 3 dies once."""
-    if item == 3 and not (place / "died").exists():
-        (place / "died").touch()
-        os._exit(1)
-    return item * item
-
-
 def test_each_gpu_has_a_process_that_keeps_what_it_has_loaded(cluster: Any) -> None:
     with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
         found = list(map_shards(partial(with_loaded, PerProcess(Load())), range(30)))
@@ -335,15 +314,6 @@ def test_each_gpu_has_a_process_that_keeps_what_it_has_loaded(cluster: Any) -> N
             2,
             2,
         )
-
-
-def test_a_process_with_a_gpu_that_dies_leaves_its_items_to_others(
-    cluster: Any, tmp_path: Path
-) -> None:
-    with open_engine("ray", 1, cluster.address, gpus=True) as map_shards:
-        assert list(map_shards(partial(dying, tmp_path), range(12))) == [
-            item * item for item in range(12)
-        ]
 
 
 def test_a_cluster_without_a_gpu_is_one_clear_line(

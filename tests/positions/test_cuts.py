@@ -135,7 +135,7 @@ def test_fates_are_counted() -> None:
     assert set(found) == set(possible_fates(rotation))
 
 
-@pytest.mark.parametrize("rotation", ROTATIONS, ids=str)
+@pytest.mark.parametrize("rotation", ROTATIONS[::3], ids=str)
 @given(
     text=st.lists(TEXTS | SENTENCES, min_size=1, max_size=12).map(
         lambda parts: " ".join(chain.from_iterable(parts))

@@ -211,17 +211,6 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert sorted(path.name for path in tsv.parent.iterdir()) == ["collection.tsv", "small"]
 
 
-def test_a_pipe_of_bad_lines_is_one_line_with_its_number(tmp_path: Path) -> None:
-    done = piped(tmp_path, "debias", "-", "--format", "tsv", stdin=b"p1\tone\np2 two\n")
-    assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.startswith(
-        b"posbias: standard input:2: wanted a passage id, a tab and a text; found no tab"
-    )
-    assert piped(tmp_path, "debias", "-", "--format", "tsv").stderr.startswith(
-        b"posbias: standard input: wanted passages; found none"
-    )
-
-
 @pytest.mark.realdata
 def test_real_paragraphs_are_cut_as_one_by_one(posbias_data: Path, tmp_path: Path) -> None:
     source = posbias_data / "squad" / "dev-v1.1.json"

@@ -180,7 +180,7 @@ def test_depth_and_grade(small: Collection, run_path: Path, tk: Any, tmp_path: P
     assert not any(ref.path.startswith("/") for ref in manifest.inputs)
 
 
-@pytest.mark.parametrize("kind", ["tk", "bert_dot", "bert_cat"])
+@pytest.mark.parametrize("kind", ["tk", "bert_cat"])
 def test_scores_are_the_re_rankers_in_any_batches_and_blocks(
     rankers: dict[str, Ranker], tk: Any, tmp_path: Path, kind: str
 ) -> None:

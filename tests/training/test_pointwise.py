@@ -14,7 +14,6 @@ from positionbias.core.run import read_run
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.mono_t5 import MonoT5
 from positionbias.models.shapes import BertCatConfig
-from positionbias.ranking.rerank import rerank_run
 from positionbias.training.batches import TrainingTexts, batches
 from positionbias.training.build import build_model
 from positionbias.training.devices import find_devices
@@ -65,30 +64,6 @@ def test_the_loss_of_a_step_is_the_cross_entropy_of_its_passages(
     assert since.means()["loss"] == pytest.approx(wanted, rel=1e-4)
     assert since.right == (scores[:4] > scores[4:]).sum().item()
     assert since.margin == pytest.approx((scores[:4] - scores[4:]).sum().item(), abs=1e-4)
-
-
-def test_it_learns_and_re_ranks_all_that_was_retrieved(task: Task, tmp_path: Path) -> None:
-    rows: list[dict] = []
-    plan = plan_of(
-        task,
-        "mono_t5",
-        validation_candidates=None,
-        epochs=4,
-        max_steps=3,
-        validate_every=8,
-        learning_rate=3e-3,
-        dropout=False,
-    )
-    checkpoint = task.train(tmp_path / "m.ckpt", plan, on_validation=rows.append)
-    # four passes of four batches; nothing was looked at before training
-    assert [row["step"] for row in rows] == [8, 16]
-    assert rows[1]["loss"] < rows[0]["loss"]
-    assert checkpoint.depth is None
-    content = checkpoint.manifest.content
-    assert (content["steps"], content["best_step"], content["stopped"]) == (16, 16, "16 steps")
-    done = rerank_run(checkpoint, task.collection, task.runs["test"], tmp_path / "out.run")
-    assert done.run.pairs == read_run(task.runs["test"]).pairs
-    assert all(score < 0 for ranking in done.run.rankings() for score in ranking.scores)
 
 
 def test_a_start_that_does_not_fit_the_loss(task: Task, tmp_path: Path) -> None:

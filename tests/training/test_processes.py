@@ -30,7 +30,7 @@ SETTINGS: dict = {
     "learning_rate": 1e-3,
     "kernel_learning_rate": 1e-3,
 }
-KINDS = ("tk", "bert_cat")
+KINDS = ("tk",)
 # they move all keys, or all scores, alike: their gradient is rounding, of which Adam makes whole
 # steps
 WITHOUT_EFFECT = ("key.bias", "layer.1.output.LayerNorm.bias", "head.bias")

@@ -104,7 +104,7 @@ task.train(out, task.plan(kind, save_every=save_every, **changes))
             # saved at every step: between two validations, inside an accumulation's window, in a
             # warm-up
         ),
-        ("bert_dot", "groups", 1, 3, 3),
+        ("tk", "groups", 1, 3, 3),
         ("tk", "unvalidated", 0, 2, 2),  # back to the last look at the loss
     ],
 )
