@@ -25,7 +25,7 @@ from positionbias.core.formatting import (
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import MANIFEST, Manifest, provenance, write_manifest
 from positionbias.core.publish import atomic_folder
-from positionbias.core.screen import line_width, wrap
+from positionbias.core.screen import line_width, shown_width, words_of, wrap
 from positionbias.core.terminal import neutral
 from positionbias.evaluation.answers import is_significant
 from positionbias.report.record import Record, bounds_of, formatted, records_of, said
@@ -61,6 +61,7 @@ OVER_NOTE = (  # what intervals of trained systems are over, for studies of one 
     "over queries alone, and speak of this checkpoint; of two there are none."
 )
 LARGER_SIDE = "± is the larger side of an interval; --wide shows both ends."
+GAP, NARROW = "  ", 10  # between columns; columns of a text that is wrapped, at least
 ANY_WIDTH = 1_000_000
 
 
@@ -339,62 +340,55 @@ def _parts(table: Table, width: int) -> Iterator[Table]:
     names = list(range(table.stub))
     part = list(names)
     for at in range(table.stub, len(table.columns)):
-        if len(part) > len(names) and _width(table.only([*part, at]), width) > width:
+        if len(part) > len(names) and _width(table.only([*part, at]), least=True) > width:
             yield table.only(part)
             part = list(names)
         part.append(at)
     yield table.only(part)
 
 
-def _width(table: Table, room: int = 0) -> int:
-    """Return the columns that whole lines take; with a ``room``, the fewest to which words wrap."""
-    from rich.measure import Measurement
+def _width(table: Table, *, least: bool = False) -> int:
+    """Return the columns that whole lines take, or lines of which all wraps that can."""
+    return sum(sizes[least] for sizes in _sizes(table)) + len(GAP) * (len(table.columns) - 1)
 
-    console = _console(ANY_WIDTH)
-    size = Measurement.get(console, console.options, _drawn(table, room))
-    return size.minimum if room else size.maximum
+
+def _sizes(table: Table) -> list[tuple[int, int]]:
+    """Return each column's width, and the least at which no number and no word of a heading is
+    split.
+    """
+    sizes, rows = [], _texts(table)
+    for at, column in enumerate(table.columns):
+        heading, texts = _one_line(column.full_name), [_one_line(row[at]) for row in rows]
+        body = max(map(shown_width, texts), default=0)
+        least = max(map(shown_width, words_of(heading)))
+        least = max(least, body if column.numeric else min(body, NARROW))
+        sizes.append((max(body, shown_width(heading)), least))
+    return sizes
 
 
 def _lines(table: Table, width: int) -> Iterator[str]:
-    console = _console(width)
-    with console.capture() as printed:
-        console.print(_drawn(table, width if _width(table) > width else 0))
-    return (line.rstrip() for line in printed.get().rstrip("\n").split("\n"))
-
-
-def _console(width: int) -> Any:
     from rich.console import Console
-
-    return Console(width=width, color_system=None, legacy_windows=False, force_terminal=False)
-
-
-def _drawn(table: Table, room: int) -> Any:
-    """Return the table as rich draws it; in little ``room``, headings are wrapped to the width of
-    their numbers, and long names to half of it.
-    """
-    from rich.rule import Rule
     from rich.table import Table as Drawn
     from rich.text import Text
 
+    widths, least = map(list, zip(*_sizes(table), strict=True))
+    while sum(widths) + len(GAP) * (len(widths) - 1) > width and widths != least:
+        wrapping = [at for at in range(len(widths)) if widths[at] > least[at]]
+        widths[max(wrapping, key=widths.__getitem__)] -= 1
     headed = any(column.name for column in table.columns)
     drawn = Drawn(box=None, pad_edge=False, header_style="", show_header=headed)
-    lines = [[_one_line(text) for text in row] for row in _texts(table)]
-    for at, column in enumerate(table.columns):
-        head, width = _one_line(column.full_name), None
-        if room and column.numeric:
-            words = head.split(" ")
-            width = max(Text(text).cell_len for text in (*words, *(row[at] for row in lines)))
-            head = "\n".join(wrap(head, width))
-        elif room:
-            for row in lines:
-                row[at] = "\n".join(wrap(row[at], room // 2))
-        justify: Any = "right" if column.numeric else "left"
-        drawn.add_column(Text(head), justify=justify, width=width, overflow="fold")
-    if headed:
-        drawn.add_row(*[Rule(style="")] * len(table.columns))
-    for row in lines:
-        drawn.add_row(*map(Text, row))
-    return drawn
+    for column, size in zip(table.columns, widths, strict=True):
+        heading = Text("\n".join(wrap(_one_line(column.full_name), size)), no_wrap=True)
+        drawn.add_column(heading, justify="right" if column.numeric else "left", width=size)
+    rules = [["─" * size for size in widths]] if headed else []
+    for row in [*rules, *_texts(table)]:
+        cells = zip(row, widths, strict=True)
+        wrapped = ("\n".join(wrap(_one_line(text), size)) for text, size in cells)
+        drawn.add_row(*(Text(text, no_wrap=True) for text in wrapped))
+    console = Console(width=ANY_WIDTH, color_system=None, legacy_windows=False)
+    with console.capture() as printed:
+        console.print(drawn)
+    return (line.rstrip(" ") for line in printed.get().rstrip("\n").split("\n"))
 
 
 # --- CSV, frames and LaTeX ------------------------------------------------------------------------
