@@ -52,9 +52,16 @@ from measuring import hardware, kept_part, result_place
 
 from positionbias.audit.answers import WORTH, Contrast, Question, Verdict
 from positionbias.audit.audit import ORDERS, PILOT, audit, make_task, orders_wanted
-from positionbias.audit.filler import filler, known_words
 from positionbias.audit.manipulate import ROUNDED, Measured, mean_unit
-from positionbias.audit.perturb import exchanges, has_end, placebos, replaced, turned
+from positionbias.audit.perturb import (
+    exchanges,
+    filler,
+    has_end,
+    known_words,
+    placebos,
+    replaced,
+    turned,
+)
 from positionbias.audit.reads import Reads, everything
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
@@ -649,7 +656,7 @@ def depths(path: Path, folder: Path) -> list[dict[str, Any]]:
             ]
             own = replace(task, candidates=Run(stage, lists))
             settings = AuditSettings(
-                draws=0,
+                rotation=False,
                 needles=DEPTH_QUERIES,
                 depth=depth,
             )
@@ -742,7 +749,7 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
     task = _task(folder, asked, seed)
     systems = [System(name, model=UserFunction(_listed(score))) for name, score in PLAIN.items()]
     settings = AuditSettings(
-        draws=0,
+        rotation=False,
         needles=queries,
         depth=MENTIONS + STRANGERS,
         seed=seed,

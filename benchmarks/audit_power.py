@@ -43,9 +43,9 @@ from scipy import stats
 from positionbias.audit.answers import Contrast, Preference, Verdict
 from positionbias.audit.audit import orders_wanted
 from positionbias.audit.evidence import Evidence, FoundEvidence
-from positionbias.audit.filler import FILLER_WORDS
 from positionbias.audit.lists import Nature, order_slopes
 from positionbias.audit.manipulate import ROUNDED, Measured, mean_unit
+from positionbias.audit.perturb import FILLER_WORDS
 from positionbias.audit.reads import Reads
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import COLUMNS

@@ -39,15 +39,14 @@ from sentence_transformers import SentenceTransformer
 
 import positionbias
 import positionbias.settings
+from benchmarks.lengthened_texts import PLACES, Material, make_materials
 from positionbias.audit.audit import make_task
-from positionbias.audit.length_grid import Material, make_materials
 from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.publish import atomic_file
 from positionbias.core.run import read_run
 from positionbias.core.seeds import below, drawn_order
 from positionbias.evaluation.bootstrap import cluster_queries, means_left_out, sums_by_cluster
-from positionbias.evaluation.length_grid import PLACES
 from positionbias.evaluation.simultaneous import Simultaneous, from_replicates
 
 # tokens of the shorter texts; of fillers kept for the sentences without evidence

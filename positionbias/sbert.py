@@ -20,8 +20,7 @@ from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.records import Query
 from positionbias.core.run import Run, find_run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
-from positionbias.ops.audit import evidence_chooser, evidence_rule
-from positionbias.ranking.config import Computing
+from positionbias.ops.audit import evidence_rule
 
 try:
     from sentence_transformers.base.evaluation import BaseEvaluator
@@ -94,18 +93,16 @@ class PositionBiasEvaluator(BaseEvaluator):
             check_type("queries", queries, int, "a whole number")
             if queries < 1:
                 raise SettingError(f"queries: wanted at least 1; found {queries}; raise it")
-        if settings.retrieve or not settings.needles:
-            found = "retrieve=True" if settings.retrieve else "needles=0"
+        if settings.retrieve:
             raise SettingError(
-                f"settings: wanted evidence moved in re-ranked candidates; found {found}; leave it "
-                "out"
+                "settings: wanted evidence moved in re-ranked candidates; found retrieve=True; "
+                "leave it out"
             )
         self.name, self.greater_is_better = name, False
         self.primary_metric = "absolute_end_minus_front"
         self.csv_file = f"position_bias_evaluation{'_' * bool(name)}{name}_results.csv"
-        self._settings = replace(settings, draws=0, describe=False)
-        opened, computing = find_collection(collection), Computing()
-        chooser = evidence_chooser(settings.evidence, (), computing)
+        self._settings = replace(settings, rotation=False)
+        opened = find_collection(collection)
 
         def by_bm25(asked: Sequence[Query]) -> Run:
             return retrieve(opened, asked, settings.depth, Bm25Settings())
@@ -116,7 +113,7 @@ class PositionBiasEvaluator(BaseEvaluator):
             by_bm25 if candidates is None else find_run(candidates),
             settings,
             queries=queries,
-            rule=evidence_rule(opened, chooser, settings, computing, map),
+            rule=evidence_rule(opened, settings, map),
         )
 
     def __call__(

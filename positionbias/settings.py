@@ -18,7 +18,6 @@ from positionbias.core.run_header import RunHeader
 from positionbias.core.validation_draw import ValidationDraw
 from positionbias.dense.settings import AnnSettings, DenseSearch
 from positionbias.engine.choose import Engine
-from positionbias.evaluation.buckets import Buckets
 from positionbias.evaluation.fusing import Fusing
 from positionbias.experiments.model_settings import ModelSettings
 from positionbias.firststage.settings import Bm25Search, Bm25Settings
@@ -86,7 +85,6 @@ __all__ = [
     "BertDotConfig",
     "Bm25Search",
     "Bm25Settings",
-    "Buckets",
     "ByVectors",
     "ClickSettings",
     "ColBERTConfig",

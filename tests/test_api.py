@@ -13,7 +13,6 @@ from pandas.testing import assert_frame_equal
 import positionbias
 from positionbias.audit.answers import Preference, Question
 from positionbias.audit.settings import (
-    RETRIEVAL_MEASURES,
     Audited,
     AuditSettings,
     Limits,
@@ -24,21 +23,13 @@ from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import load, load_values
 from positionbias.core.screen import lines_of
-from positionbias.evaluation.buckets import Buckets
 from positionbias.planted.generator import PlantedSettings
 from positionbias.report.load import load_study
 from tests.audit.bags import bag_checkpoint
 from tests.audit.scorers import blind, front_lover
 from tests.tiny import candidates, planted
 
-SETTINGS = AuditSettings(
-    buckets=Buckets.relative(3),
-    minimum=3,
-    draws=1,
-    needles=30,
-    depth=5,
-    describe=True,
-)
+SETTINGS = AuditSettings(needles=30, depth=5)
 
 
 @pytest.fixture(scope="module")
@@ -59,15 +50,12 @@ def test_functions_are_audited_under_their_names_beside_the_first_stage(
 ) -> None:
     frame = found.to_frame()
     assert_frame_equal(frame, found.rows)
-    assert set(frame.model) == {"bm25", "blind", "front_lover"}
-    gaps = frame[
-        (frame.against == "test=original")
-        & (frame.measure == "nDCG@10")
-        & (frame.statistic == "difference")
-    ].set_index("model")
-    assert list(gaps.index) == ["blind", "front_lover"]
-    assert abs(gaps.value["blind"]) < abs(gaps.value["front_lover"])
-    assert (gaps.low <= gaps.value).all()
+    assert {"blind", "front_lover"} <= set(frame.model)
+    means = frame[frame.measure == "nDCG@10"].pivot_table(
+        "value", "model", "statistic", observed=True
+    )
+    changes = (means["rotated once"] - means["as it is"]).abs()
+    assert changes["blind"] < changes["front_lover"]
 
 
 def test_verdicts_are_typed_and_in_words(found: positionbias.Audit) -> None:
@@ -161,9 +149,6 @@ def test_limits_are_checked_from_python(collection: Collection) -> None:
     ]  # fmt: skip
     assert verdict.startswith("Limits on position bias: fail (2 systems: 1 pass, 1 fail).\n")
     assert table.startswith("System ")
-    # no limit rests on it
-    assert checked.audit.rows is not None
-    assert "test=original" not in set(checked.audit.rows.against)
 
 
 def test_a_transformer_object_is_audited_as_it_is(collection: Collection) -> None:
@@ -193,7 +178,7 @@ def test_a_transformer_object_is_audited_as_it_is(collection: Collection) -> Non
 
 
 def test_a_retriever_over_the_whole_collection_from_python(collection: Collection) -> None:
-    settings = replace(SETTINGS, depth=20, retrieve=True, measures=RETRIEVAL_MEASURES)
+    settings = replace(SETTINGS, depth=20, retrieve=True)
     found = positionbias.audit_model(bag_checkpoint("front", 15), collection, settings=settings)
     # fifteen words of passages of forty: all is over the limit, which is no preference; within it
     # evidence and placebo are compared
@@ -210,7 +195,7 @@ def test_a_retriever_over_the_whole_collection_from_python(collection: Collectio
     over_all = next(effect for effect in passage.effects if not effect.subset)
     assert over_all.value is not None
     assert over_all.value == pytest.approx(-1, abs=0.15)  # nothing of the worth is left
-    assert {"nDCG@10", "R@100"} <= set(found.to_frame().measure)
+    assert "nDCG@10" in set(found.to_frame().measure)
     with pytest.raises(
         SettingError,
         match="--model: wanted a model with one vector a text .*; found blind, of kind function",

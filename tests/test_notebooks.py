@@ -40,7 +40,7 @@ SMALLER = {
     "needles=150": "needles=40",
     "queries=150": "queries=40",
     OTHER_TOWNS: "",
-    "depth=20, minimum=10": "depth=3",
+    "depth=20)": "depth=3)",
     'depth=20, evidence="terms"': 'depth=3, evidence="terms"',
 }
 

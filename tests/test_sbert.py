@@ -112,7 +112,7 @@ def test_it_measures_what_an_audit_of_the_saved_model_does(
     monkeypatch.setattr(sbert, "audit", audit)
     model = make(tmp_path)
     run = candidates(collection, tmp_path)["validation"]
-    settings = AuditSettings(draws=0, depth=5)
+    settings = AuditSettings(rotation=False, depth=5)
     metrics = sbert.PositionBiasEvaluator(collection, candidates=run, settings=settings)(model)
     audited = pb.audit_model(
         kept(model, tmp_path / "saved"),
@@ -362,14 +362,8 @@ def test_evidence_may_be_chosen_by_a_rule(collection: pb.Collection, tmp_path: P
 
 
 def test_what_it_cannot_measure_is_refused(collection: pb.Collection) -> None:
-    for settings, found in (
-        (AuditSettings(needles=0), "needles=0"),
-        (AuditSettings(retrieve=True), "retrieve=True"),
-    ):
-        with pytest.raises(
-            SettingError, match=f"settings: wanted evidence moved .*; found {found}; leave it out"
-        ):
-            sbert.PositionBiasEvaluator(collection, settings=settings)
+    with pytest.raises(SettingError, match="settings: .*; found retrieve=True"):
+        sbert.PositionBiasEvaluator(collection, settings=AuditSettings(retrieve=True))
     with pytest.raises(
         InputError, match="model: wanted one of CrossEncoder, .*; found Linear; give another model"
     ):

@@ -91,7 +91,7 @@ COMMANDS = (
     ),
     Command(
         "audit",
-        "audit ./col --model ./tk --candidates ./test.run --draws 1 --needles 10 --out ./out",
+        "audit ./col --model ./tk --candidates ./test.run --needles 10 --out ./out",
         "out",
         8,
     ),

@@ -68,7 +68,7 @@ _OVER_ENCODER = (
     "rerank ./col --model ./tk --candidates test.run --out ./tk.run",
     "evaluate test.run tk.run --collection ./col --out ./found",
     f"{LEAKS} --out ./leaks",
-    ("audit ./col --model ./tk --candidates test.run --draws 1 --needles 10 --out ./audited"),
+    ("audit ./col --model ./tk --candidates test.run --needles 10 --out ./audited"),
     "ats ./col --model ./tk --out ./ats",
     # artefacts of the same kinds, whose files stand in for theirs
     "import planted --queries 40 --passages 160 --leaked-queries 12 --seed 2 --out ./others/col",

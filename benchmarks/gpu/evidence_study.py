@@ -144,7 +144,7 @@ SIZES = {
         shape=TKConfig(dimension=8, layers=1, heads=2, head_size=3, feed_forward=6),
         validation={"squad": 12, "msmarco": 8},
         depths={"squad": 5, "msmarco": 5},
-        audit=AuditSettings(needles=6, depth=5, minimum=2, **_AUDIT),
+        audit=AuditSettings(needles=6, depth=5, **_AUDIT),
         audited=6,
         rounds=(("squad", 1, MODELS), ("msmarco", 1, MODELS)),
     ),

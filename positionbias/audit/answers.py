@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from positionbias.core.formatting import count
-
 __all__ = [
     "RANKS",
     "READ_WHOLE",
@@ -16,7 +14,6 @@ __all__ = [
     "WORTH",
     "Contrast",
     "Effect",
-    "Missing",
     "Preference",
     "Question",
     "Verdict",
@@ -102,43 +99,19 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
-    """The scores and the answers (lists) that are missing, of how many; an answer is missing if one
-    of its scores is.
-    """
-
-    scores: int
-    all_scores: int
-    answers: int
-    all_answers: int
-    queries: int
-
-    def __str__(self) -> str:
-        queries = "query" if self.queries == 1 else "queries"
-        return (
-            f"{count(self.answers)} of {count(self.all_answers)} answers, on {count(self.queries)} "
-            f"{queries}, could not be read or left passages out: {count(self.scores)} of "
-            f"{count(self.all_scores)} scores are missing and enter at their worst, both ways."
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Verdict:
     """The answer to one question about one system; ``audit.words`` has its sentences.
 
-    ``effects`` are the effects behind it, the deciding one first. ``margin`` is the smallest effect
-    of interest, in the unit of the first effect; ``exceeds`` says whether the interval lies beyond
-    it (None: no preference was found). ``queries`` of ``drawn`` could be manipulated; ``wanted`` is
-    the number to draw if the answer is "cannot tell", and ``reason`` says why where no effect does.
+    ``effects`` are those behind it, the deciding one first. ``margin`` is in the first effect's
+    unit; ``exceeds``: the interval lies beyond it (None: no preference). ``queries`` of ``drawn``
+    could be manipulated; ``wanted`` is the number to draw if it cannot tell, ``reason`` says why.
 
     ``reads`` is the system's limit in words if texts were longer, from the end with ``from_end``;
     ``unread`` the share of queries with such a text; ``within`` the preference within what the
-    system reads, where the effect over whole texts is another. Ranks and measures are of the first
+    system reads, where that over whole texts is another. Ranks and measures are of the first
     ``depth`` passages of ``among``. ``rule`` chose the evidence (empty: it is the answers);
-    ``noise`` is the change of a repeated call, in deviations. With ``missing`` scores the effects
-    hold whatever these are. Of two runs, ``rotations`` counts the rotated ones; ``alike``: they are
-    the same run; ``shared`` is the share of first passages that they have in common, where that is
-    hardly more than chance.
+    ``noise`` is the change of a repeated call, in deviations. Of two runs, ``rotations`` counts the
+    rotated ones; ``alike``: they are the same run.
     """
 
     question: Question
@@ -152,7 +125,6 @@ class Verdict:
     unread: float | None = None
     drawn: int = 0
     within: Preference | None = None
-    missing: Missing | None = None
     reason: str = ""
     from_end: bool = False
     depth: int = 0
@@ -161,7 +133,6 @@ class Verdict:
     noise: float = 0.0
     rotations: int = 0
     alike: bool = False
-    shared: float | None = None
 
     @property
     def leading(self) -> Effect | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from positionbias.core.checks import Check, Outcome, deciding, overall
+from positionbias.core.checks import Check, Outcome, overall
 from positionbias.core.formatting import MISSING, count, decimal, interval, plural
 from positionbias.core.interval import Interval
 from positionbias.core.terminal import neutral
@@ -13,7 +13,6 @@ from positionbias.report.table import Cell, Column, Table
 __all__ = ["check_table", "headline", "system_lines"]
 
 _VERBS = {Outcome.PASS: "passes", Outcome.FAIL: "fails", Outcome.CANNOT_TELL: "cannot tell about"}
-_DESCRIBES = "describes only"
 
 
 def _by_system(checks: Sequence[Check]) -> dict[str, list[Check]]:
@@ -40,7 +39,7 @@ def check_table(checks: Sequence[Check]) -> Table:
             Cell(check.system),
             Cell(_limit(check), check.at_most),
             _measured(check),
-            Cell(str(check.outcome) if check in deciding(own) else _DESCRIBES),
+            Cell(str(check.outcome)),
             Cell(_would_do(check) or MISSING, check.wanted),
         ]
         for own in _by_system(checks).values()
@@ -87,6 +86,6 @@ def system_lines(checks: Sequence[Check]) -> list[str]:
     lines = []
     for system, own in _by_system(checks).items():
         outcome = overall(own)
-        phrases = [_finding(check) for check in deciding(own) if check.outcome is outcome]
+        phrases = [_finding(check) for check in own if check.outcome is outcome]
         lines.append(f"{neutral(system)}: {_VERBS[outcome]} {', '.join(phrases)}")
     return lines

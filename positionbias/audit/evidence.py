@@ -1,33 +1,61 @@
-"""Find the evidence of each query, the answer in its relevant passage, and its position.
+"""Find the evidence of each query, the answer in its relevant passage, and its position: the
+answer's first word divided by the last word at which it could start, so that 0 is the very front
+and 1 the very end for answers of every length [decision].
 
-The relative position is the answer's first word divided by the last word at which it could start,
-so that 0 is the very front and 1 the very end for answers of every length [decision]. Divided by
-the passage's words, long answers would never be late. The histogram of answer positions
-(``positions``) keeps the paper's definition.
+Without answers the *rule by query terms* chooses the sentence with the highest sum over its
+distinct query terms, weighted by BM25's idf. Ties are drawn by the seed, keyed by the query, so
+that they favour no place [decision]. The rule makes errors, which depend on the place: the effect
+of moving its sentence is not corrected for them (``benchmarks/results/evidence_rule.json``).
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
+
+from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel
+from positionbias.core.seeds import below, drawn_order
 from positionbias.core.shard_work import MapShards
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.positions.answers import (
     SHARD_PASSAGES,
     AnswerShard,
     answer_shards,
     answers_by_query,
 )
-from positionbias.positions.locate import locate
+from positionbias.positions.locate import Span, TokenisedPassage, locate
 from positionbias.positions.settings import Matching
+from positionbias.text.sentences import sentence_spans, sentences
 
-__all__ = ["Evidence", "FoundEvidence", "evidence_of"]
+__all__ = [
+    "BY_TERMS",
+    "ERRORS",
+    "Evidence",
+    "FoundEvidence",
+    "Rule",
+    "chosen_evidence",
+    "chosen_place",
+    "collection_terms",
+    "evidence_of",
+    "terms_rule",
+]
+
+BY_TERMS = "query terms"
+NO_TERM = "queries without a query term in their passage"
+ERRORS = (  # benchmarks/results/evidence_rule.json
+    f"Uncorrected for the errors of {BY_TERMS} in choosing the sentence: it lacks the answer for "
+    "20\N{NO-BREAK SPACE}% of SQuAD's questions and 38\N{NO-BREAK SPACE}% of those with marked "
+    "spans in MS MARCO; on other text this may differ."
+)
+Rule = Callable[[str, Sequence[str]], np.ndarray]  # (query, sentences) → scores, (sentences,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +170,103 @@ def _shard(matching: Matching, shard: AnswerShard) -> tuple[list[Evidence], Coun
                 Evidence(answer.query_id, answer.passage_id, span.start, span.end, *words)
             )
     return located, counts
+
+
+def terms_rule(weigh: Callable[[str], float]) -> Rule:
+    """Return the rule by query terms; ``weigh`` gives a term's weight, such as its idf in the
+    collection.
+    """
+    from positionbias.firststage.terms import Analyzer
+
+    analyzer = Analyzer()
+
+    def score(query: str, sentences: Sequence[str]) -> np.ndarray:
+        weights = {term: weigh(term) for term in analyzer(query)}
+        shared = [weights.keys() & set(analyzer(sentence)) for sentence in sentences]
+        # an exact sum, so that sentences with the same terms tie
+        return np.array([math.fsum(weights[term] for term in terms) for terms in shared])
+
+    return score
+
+
+def collection_terms(collection: Collection, map_shards: MapShards = map) -> Rule:
+    """Return the rule by query terms, weighted by their idf over the collection, from its BM25
+    index.
+    """
+    from positionbias.firststage.bm25s_index import open_bm25s
+
+    return terms_rule(open_bm25s(collection, Bm25Settings(), map_shards).mapped.idf)
+
+
+def chosen_place(scores: np.ndarray, seed: int, query_id: str) -> int | None:
+    """Return the sentence with the highest score, ties drawn by (seed, query); None if no score is
+    above 0.
+    """
+    if not scores.max() > 0:
+        return None
+    best = np.flatnonzero(scores == scores.max())
+    return int(best[below(len(best), seed, "evidence", query_id)])
+
+
+def chosen_evidence(
+    collection: Collection,
+    split: str,
+    qrels: Sequence[Qrel],
+    rule: Rule,
+    settings: AuditSettings,
+    *,
+    queries: int | None = None,
+) -> FoundEvidence:
+    """Return the sentence that a rule chooses for each query (or ``queries`` of them, drawn by the
+    seed) of a split, as its evidence.
+
+    It is in the passage judged highest, ``relevant_from`` or higher, of several the first by id. A
+    passage of one sentence comes last within its grade, as its evidence has no position [decision].
+
+    Raises:
+        InputError: no query has a relevant passage, or the rule chooses no sentence at all.
+    """
+    texts = {query.query_id: query.text for query in collection.queries(split)}
+    judged = _judged(collection, qrels, texts, settings.relevant_from)
+    counts: Counter[str] = Counter({"queries with a relevant passage": len(judged)})
+    drawn = sorted(drawn_order(sorted(judged), settings.seed, "audit")[:queries])
+    if len(drawn) < len(judged):
+        counts["queries drawn"] = len(drawn)
+    chosen: dict[str, Evidence] = {}
+    for query_id in drawn:
+        passage_id, text = judged[query_id]
+        scores = rule(texts[query_id], sentences(text))
+        place = chosen_place(scores, settings.seed, query_id)
+        if place is not None:
+            span = Span(*sentence_spans(text)[place])
+            passage = TokenisedPassage(text, settings.matching)
+            first, length = passage.words_at(span)
+            chosen[query_id] = Evidence(query_id, passage_id, *span, first, length, len(passage))
+    counts["queries with evidence"] = len(chosen)
+    counts["queries whose passage has one sentence"] = sum(
+        math.isnan(item.relative) for item in chosen.values()
+    )
+    counts[NO_TERM] = len(drawn) - len(chosen)
+    if not chosen:
+        raise InputError(
+            f"{collection.path}: wanted sentences chosen by {BY_TERMS} in relevant passages of "
+            f"split {split!r}; found none; audit a split with judgements (posbias show lists them)"
+        )
+    return FoundEvidence(chosen, dict(counts))
+
+
+def _judged(
+    collection: Collection, qrels: Sequence[Qrel], texts: Mapping[str, str], level: int
+) -> dict[str, tuple[str, str]]:
+    """Return the one passage of each query, with its text."""
+    relevant = [qrel for qrel in qrels if qrel.grade >= level and qrel.query_id in texts]
+    ids = {qrel.passage_id for qrel in relevant}
+    held = sorted(ids.difference(collection.absent(sorted(ids))))
+    passages = dict(zip(held, collection.texts(held), strict=True))
+    alone = {name: len(sentence_spans(text)) < 2 for name, text in passages.items() if text.strip()}
+    best: dict[str, tuple[int, bool, str]] = {}
+    for qrel in relevant:
+        if qrel.passage_id in alone:
+            key = (-qrel.grade, alone[qrel.passage_id], qrel.passage_id)
+            best[qrel.query_id] = min(key, best.get(qrel.query_id, key))
+    return {query_id: (key[2], passages[key[2]]) for query_id, key in best.items()}

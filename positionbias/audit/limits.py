@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from positionbias.audit.answers import RANKS, WORTH, Contrast, Effect, Preference, Question, Verdict
-from positionbias.audit.evidence_rule import error_note
+from positionbias.audit.evidence import ERRORS
 from positionbias.audit.settings import Limits
-from positionbias.audit.systems import FIRST_STAGE, Measurement
+from positionbias.audit.systems import Measurement
 from positionbias.audit.verdict import MOST_QUERIES
 from positionbias.audit.words import sentences_of, unread_part
 from positionbias.core.checks import Check, Measured, Outcome, overall
@@ -29,13 +29,13 @@ LIMITS = {  # by option: the question, groups of contrasts of which one has to b
     "max-response": (
         Question.PASSAGE,
         RESPONSE,
-        "it needs answers, a model that can be asked again, --needles above 0, and passages of "
+        "it needs answers, a model that can be asked again, and passages of "
         "three sentences or more",
     ),
     "max-movement": (
         Question.PASSAGE,
         MOVEMENT,
-        "it needs answers, and a model that can be asked again with --needles and --draws above 0, "
+        "it needs answers, and a model that can be asked again without --no-rotation, "
         "or two runs, the second over the rotated collection (--rotated)",
     ),
     "max-order": (Question.LIST, ORDER, "it needs a model that can be asked again"),
@@ -47,9 +47,9 @@ def checks_of(results: Sequence[Measurement], limits: Limits, measure: str) -> l
 
     A limit passes if the 95 % interval lies within ± the limit, and fails if it lies wholly beyond.
     Everything else is "cannot tell": an interval across the limit, too few queries, nothing
-    measured. The first stage is left out beside models or runs.
+    measured.
     """
-    names = dict.fromkeys(one.system for one in results if one.role not in ("", FIRST_STAGE))
+    names = dict.fromkeys(one.system for one in results if one.role)
     checks = []
     for system in names or dict.fromkeys(one.system for one in results):
         verdicts = {
@@ -98,7 +98,7 @@ def _judged(
         check = ruled
     if verdict is not None and verdict.rule:
         moved = f"--{check.limit} is of moving the sentence chosen by {verdict.rule}"
-        check = replace(check, note=f"{moved}. {error_note(verdict.rule).rstrip('.')}")
+        check = replace(check, note=f"{moved}. {ERRORS.rstrip('.')}")
     if check.outcome is Outcome.FAIL:
         if verdict is None or verdict.preference is not Preference.UNREAD:
             return check
@@ -108,11 +108,7 @@ def _judged(
         reason = " ".join(sentences_of(check.system, verdict)[:2]).rstrip(".")
         return Check(check.system, check.limit, check.at_most, Outcome.CANNOT_TELL, reason=reason)
     if not absent:
-        if check.outcome is Outcome.PASS or verdict is None or not verdict.missing:
-            return check
-        # more queries would not do
-        reason = " ".join(sentences_of(check.system, verdict)[1:]).rstrip(".")
-        return replace(check, wanted=None, reason=reason)
+        return check
     explained = verdict is not None and not verdict.effects
     why = " ".join(sentences_of(check.system, verdict)) if verdict and explained else takes
     names = ", ".join(" or ".join(group) for group in absent)

@@ -8,10 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from positionbias.audit.answers import Missing
-from positionbias.audit.made_ids import made_id
-from positionbias.audit.missing import missing_in
-from positionbias.audit.systems import System, Task
+from positionbias.audit.systems import System, Task, made_id
 from positionbias.core.seeds import drawn_order
 from positionbias.models.protocols import TextScorer
 
@@ -30,8 +27,7 @@ class Nature:
     deviation.
 
     ``noise``: the same list twice; ``permuted``: the list reversed; ``alone``: passages alone.
-    ``declared``: the user declared the nature; ``tried``: lists were long enough to try, where
-    needed.
+    ``tried``: lists were long enough to try, where needed.
     """
 
     listwise: bool
@@ -39,13 +35,12 @@ class Nature:
     noise: float = 0.0
     permuted: float = 0.0
     alone: float = 0.0
-    declared: bool = False
     tried: bool = True
 
     @property
     def order_matters_not(self) -> bool:
-        """True if scores do not depend on the list: declared, by the model's design, or found on a
-        repeatable scorer.
+        """True if scores do not depend on the list: by the model's design, or found on a repeatable
+        scorer.
         """
         return not self.listwise and self.repeatable and self.tried
 
@@ -114,16 +109,13 @@ def _scores(
 
 class OrderSlopes(NamedTuple):
     """The ranks lost by a passage given last instead of first, and in the middle instead of at an
-    end, ``(queries, 2)``, with the queries' clusters.
-
-    Where scores are ``missing``, ``slopes`` are the least that any ranks in their place could give,
-    and ``most`` the greatest; else None.
+    end, ``(queries, 2)``, with the queries' clusters; ``missing`` counts the queries left out as a
+    score is missing.
     """
 
     slopes: np.ndarray
     clusters: list[str]
-    most: np.ndarray | None = None
-    missing: Missing | None = None
+    missing: int = 0
 
 
 def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int) -> OrderSlopes:
@@ -133,8 +125,7 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
     With x the input place over the last one, or its nearness 1 − |2x − 1| to the middle, and y the
     output rank (ties share the mean), both less the passage's mean over the orders, a slope is Σ
     x·y / Σ x². All passages have the same mean place, and nearly the same mean nearness, so
-    relevance cancels. Of all orders of a list, that of the input has the greatest slope, and its
-    reverse the least: those stand for a list with a missing score.
+    relevance cancels.
     """
     from scipy import stats
 
@@ -149,31 +140,18 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
     if not asked:
         return OrderSlopes(np.empty((0, 2)), [])
     scores = _scores(system, task, orders, f"{system.name}: lists in other orders")
-    bounds = []
+    slopes, full = [], []
     for query_id in asked:
         keys = [(query_id, str(number)) for number in range(4)]
         ids = sorted(orders[keys[0]])
-        places = np.array([[orders[key].index(name) for name in ids] for key in keys])
-        at = places / (len(ids) - 1)
         given = np.array([[scores[key][name] for name in ids] for key in keys])
-        gone = np.isnan(given).any(axis=1, keepdims=True)
-        bounds.append(
-            [
-                [
-                    _slope(x, stats.rankdata(np.where(gone, way * x, -given), axis=1))
-                    for x in (at, 1 - np.abs(2 * at - 1))
-                ]
-                for way in (-1, 1)
-            ]
-        )
-    least, most = np.array(bounds).swapaxes(0, 1)
-    missing = missing_in(
-        {made_id(*key): scores[key].values() for key in orders},
-        {made_id(*key): key[0] for key in orders},
-    )
-    return OrderSlopes(
-        least, [labels.get(name, name) for name in asked], most if missing else None, missing
-    )
+        if np.isnan(given).any():
+            continue
+        at = np.array([[orders[key].index(name) for name in ids] for key in keys]) / (len(ids) - 1)
+        ranks = stats.rankdata(-given, axis=1)
+        slopes.append([_slope(x, ranks) for x in (at, 1 - np.abs(2 * at - 1))])
+        full.append(labels.get(query_id, query_id))
+    return OrderSlopes(np.array(slopes).reshape(-1, 2), full, len(asked) - len(full))
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> float:

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.audit.answers import RANKS, SCORE, Contrast
-from positionbias.audit.made_ids import made_id
-from positionbias.audit.missing import filled
-from positionbias.audit.systems import System, Task, scores_of
+from positionbias.audit.systems import System, Task, made_id, scores_of
 from positionbias.audit.trials import COLUMNS, PLACEBO_QUERY, Trial
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
@@ -90,10 +88,10 @@ class Asked(dict[tuple[str, str], float]):
     seconds: float = 0.0
     texts: int = 0
 
-    @property
-    def lacks(self) -> bool:
-        """True if a score is missing."""
-        return any(score != score for score in self.values())
+    def full(self, trials: Sequence[Trial]) -> list[Trial]:
+        """Return the trials without a missing score."""
+        lacking = {name for (name, _), score in self.items() if score != score}
+        return [one for one in trials if lacking.isdisjoint(one.lists)]
 
 
 def ask(how: Manipulation, trials: Sequence[Trial], known: Asked, description: str) -> None:
@@ -146,34 +144,23 @@ def _lists(
         yield name, query, ids, place in one.rotated
 
 
-def measure(
-    how: Manipulation,
-    trials: Sequence[Trial],
-    known: Asked,
-    fits: Fits,
-    up: Container[Contrast] = (),
-) -> Measured:
+def measure(how: Manipulation, trials: Sequence[Trial], known: Asked, fits: Fits) -> Measured:
     """Return the contrasts of scored trials, a column each. Scores are rounded to 1e-4 of the mean
     worth.
-
-    Where scores are missing, contrasts in ``up`` are as high as these allow, others as low.
     """
     queries, shape = how.task.texts, (len(trials), len(COLUMNS))
     labels = dict(zip(how.task.query_ids, how.task.clusters, strict=True))
-    ways = (False, True) if known.lacks else (False,)
-    sides = [_figures(how, trials, filled(known, best=best)) for best in ways]
     by_unit = {unit: np.full(shape, np.nan) for unit in (SCORE, RANKS, how.measure)}
     whole, within = np.ones(shape, bool), []
-    for row, (one, low, high) in enumerate(zip(trials, sides[0], sides[-1], strict=True)):
+    for row, (one, figures) in enumerate(zip(trials, _figures(how, trials, known), strict=True)):
         read = np.array(fits(queries[one.query_id], one.texts))
         for column, contrast in enumerate(COLUMNS):
             pairs = np.array([pair[1:] for pair in one.of(contrast)])
             if not len(pairs):
                 continue
             whole[row, column] = read[pairs].all()
-            first, last = (low, high) if contrast in up else (high, low)
             for unit, table in by_unit.items():
-                changes = last[unit][pairs[:, 1]] - first[unit][pairs[:, 0]]
+                changes = figures[unit][pairs[:, 1]] - figures[unit][pairs[:, 0]]
                 table[row, column] = changes.mean()
                 if unit == SCORE and contrast == Contrast.ENDS and len(changes) > 1:
                     within.append(changes.var(ddof=1))

@@ -7,7 +7,6 @@ the values by query. A verdict is rows of its question: the answer, and what it 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +16,6 @@ from positionbias.audit.answers import (
     WORTH,
     Contrast,
     Effect,
-    Missing,
     Preference,
     Question,
     Verdict,
@@ -29,10 +27,9 @@ from positionbias.evaluation.simultaneous import simultaneous
 
 __all__ = ["ANSWER", "KEYS", "RAW", "SIDES", "Given", "audit_rows", "given_in", "raw_rows"]
 
-KEYS = ("rule", "scale", "length")
+KEYS = ("rule",)
 ANSWER, WITHIN, AMONG = "answer", "answer within what it reads", "candidates"
 RAW = "in scores"  # the statistic of an effect with its values by query
-MISSING = "missing scores: "
 NUMBERS: Mapping[str, tuple[str, type]] = {  # of a verdict: the field, its statistic and type
     "exceeds": ("beyond the margin", bool),
     "wanted": ("queries wanted", int),
@@ -43,7 +40,6 @@ NUMBERS: Mapping[str, tuple[str, type]] = {  # of a verdict: the field, its stat
     "noise": ("change of a repeated call", float),
     "rotations": ("rotations", int),
     "alike": ("same run", bool),
-    "shared": ("share of first passages in common", float),
 }
 SIDES: Mapping[Question, Sequence[Contrast]] = {  # the contrasts of each question
     Question.PASSAGE: (
@@ -93,8 +89,6 @@ def _of_verdict(verdict: Verdict) -> Iterator[dict[str, Any]]:
         for name, (statistic, _) in NUMBERS.items()
         if getattr(verdict, name) != Verdict.__dataclass_fields__[name].default
     }
-    for one in fields(Missing) if verdict.missing else ():
-        numbers[f"{MISSING}{one.name}"] = getattr(verdict.missing, one.name)
     for statistic, number in numbers.items():
         yield {"measure": question, "statistic": statistic, "value": float(number)}
     if verdict.within is not None:
@@ -184,36 +178,28 @@ def given_in(rows: DataFrame) -> list[Given]:
             for name, (statistic, type_) in NUMBERS.items()
             if statistic in facts
         }
-        lacking = [
-            int(facts[f"{MISSING}{one.name}"].value)
-            for one in fields(Missing)
-            if f"{MISSING}{one.name}" in facts
-        ]
         if AMONG in facts:
             numbers |= {"depth": int(facts[AMONG].value), "among": facts[AMONG].label}
         verdict = Verdict(
             question,
             Preference(answer.answer),
-            _effects_in(own[own["measure"].isin(SIDES[question])], raw=not lacking),
+            _effects_in(own[own["measure"].isin(SIDES[question])]),
             _number(answer.margin),
             queries=answer.count,
             reason=answer.reason,
             rule=answer.rule if question is Question.PASSAGE else "",
             within=Preference(facts[WITHIN].answer) if WITHIN in facts else None,
-            missing=Missing(*lacking) if lacking else None,
             **numbers,
         )
         given.append(Given(*key, verdict))
     return given
 
 
-def _effects_in(rows: DataFrame, *, raw: bool) -> list[Effect]:
+def _effects_in(rows: DataFrame) -> list[Effect]:
     """Return the effects among rows of contrasts, those of the worth with their ``raw`` ones."""
     by_query = rows[(rows["statistic"] == RAW) & rows["low"].notna()]
     scores = {
-        (row.measure, row.subset): (row.value, row.low, row.high)
-        for row in by_query.itertuples()
-        if raw
+        (row.measure, row.subset): (row.value, row.low, row.high) for row in by_query.itertuples()
     }
     return [
         Effect(

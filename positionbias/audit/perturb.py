@@ -1,29 +1,38 @@
-"""Make texts for an audit: the evidence sentence at other places of its passage. Pure functions of
-strings.
+"""Make texts for an audit: the evidence sentence at other places of its passage, and neutral words
+that separate sentences. Pure functions of strings.
 
-Two sentences of a passage are exchanged: the evidence and a *placebo*, a sentence without the
-answer that begins and ends like the evidence (so that a fragment is only exchanged with a
-fragment). A piece without an end gets a full stop if another follows it. Nothing else differs
-between the two texts. A scorer that takes the best of its sentences or short windows, whatever
-their place, therefore gives both the same score on average, and one that adds up its sentences
-exactly the same.
+The evidence is exchanged with a *placebo*, a sentence without the answer that begins and ends like
+it. A piece without an end gets a full stop if another follows. Nothing else differs between the two
+texts, so a scorer that takes the best of its sentences or short windows gives both the same score
+on average, and one that adds up its sentences exactly the same.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from positionbias.core.seeds import choose
 from positionbias.text.sentences import Parts
 from positionbias.text.words import split_words
 
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+
 __all__ = [
+    "FILLER_WORDS",
     "NO_PLACEBO",
     "Exchange",
     "exchanges",
+    "filler",
     "fillers",
     "has_end",
+    "known_words",
     "nearest_in_words",
     "placebos",
     "replaced",
@@ -34,6 +43,17 @@ LEAST_AROUND = 2  # sentences around the two exchanged ones; with fewer, the mid
 NO_PLACEBO = "no other sentence begins and ends like the evidence"
 _CLOSING = "\"'”’)]}»"
 _ENDING = ".!?…。！？"
+FILLER_WORDS = 20
+SAMPLE = 500  # passages
+COMMON = 100  # words
+LEAST_FILLER = 5  # distinct words of a filler
+_TRIED = 4  # candidate words per wanted word
+# first characters that a filler word must not share with a word of the query or the passage
+_PREFIX = 4
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_PLAIN = (
+    "further sundry remarks various notes perhaps later among several unrelated matters".split()
+)
 
 
 class Exchange(NamedTuple):
@@ -77,22 +97,17 @@ def has_end(sentence: str) -> bool:
 
 
 def exchanges(
-    parts: Parts, fill: str, orders: int, choose: Callable[[int, int, str], list[int]]
+    parts: Parts, fill: str, orders: int, draw: Callable[[int, int, str], list[int]]
 ) -> list[Exchange]:
     """Make the exchanges of one query in ``orders`` orders of the other sentences, which come in
     mirrored pairs.
 
-    ``choose(count, size, purpose)`` draws ``size`` different numbers below ``count``. Let e be the
-    evidence, p the placebo and r = a b the others in a drawn order, split in two halves (of an odd
-    number, a is the larger one in every second pair). An order gives e r p → p r e  and  e a f p b
-    → p a f e b. The next order gives the first with r reversed, and the second, read backwards,
-    with a and b exchanged. Neighbours and broken transitions are then the same on both sides. f is
-    the filler ``fill``. A window may reach into the neighbours, and a sentence has two in the
-    middle but one at an end, so without filler a scorer that takes the best window seems to prefer
-    the middle. Filler stands on one side of the middle place only, so that the ends are the
-    passage's own ends. The first exchange needs none: filler would also hide the effect of a
-    neighbour's words on the evidence [decision]. With fewer than two other sentences, fillers
-    replace them in the second.
+    ``draw(count, size, purpose)`` draws ``size`` different numbers below ``count``. Let e be the
+    evidence, p the placebo, r = a b the others in a drawn order, split in two halves, and f the
+    filler. An order gives e r p → p r e and e a f p b → p a f e b. The next order gives the first
+    with r reversed, and the second, read backwards, with a and b exchanged, so that neighbours and
+    broken transitions are the same on both sides. In the middle a sentence has two neighbours, at
+    an end one: the filler stands for the second [decision].
 
     Raises:
         ValueError: no sentence can be the placebo.
@@ -101,14 +116,12 @@ def exchanges(
     if not candidates:
         raise ValueError(NO_PLACEBO)
     evidence = texts[parts.own]
-    larger = choose(2, 1, "half")[0]
+    larger = draw(2, 1, "half")[0]
     for order in range(orders):
         if order % 2 == 0:
-            place = candidates[choose(len(candidates), 1, f"placebo {order}")[0]]
+            place = candidates[draw(len(candidates), 1, f"placebo {order}")[0]]
             others = [text for number, text in enumerate(texts) if number not in (parts.own, place)]
-            drawn = [
-                others[number] for number in choose(len(others), len(others), f"order {order}")
-            ]
+            drawn = [others[number] for number in draw(len(others), len(others), f"order {order}")]
             around = [*drawn, *[fill] * (LEAST_AROUND - len(drawn))]
             half = (len(around) + (larger + order // 2) % 2) // 2
             near, far = around[:half], around[half:]
@@ -177,3 +190,43 @@ def _joined(*texts: str) -> str:
     they stay separate sentences [decision].
     """
     return " ".join([*(text if has_end(text) else f"{text}." for text in texts[:-1]), *texts[-1:]])
+
+
+def known_words(passages: Collection, seed: int) -> list[str]:
+    """Return the words, of two characters or more, in at least two of 500 passages drawn by the
+    seed; sorted, without the 100 most common, which a scorer may ignore.
+    """
+    rows = np.sort(np.array(choose(len(passages), SAMPLE, seed, "known words"), dtype=np.int64))
+    counts: Counter[str] = Counter()
+    for text in passages.texts_at(rows):
+        counts.update({match.group().casefold() for match in _WORD.finditer(text)})
+    common = sorted(counts, key=lambda word: (-counts[word], word))[:COMMON]
+    return sorted({word for word, held in counts.items() if held > 1}.difference(common))
+
+
+def filler(
+    avoided: str, known: Sequence[str], seed: int, *of: str, words: int = FILLER_WORDS
+) -> str:
+    """Return a sentence of ``words`` known words, drawn by the seed and ``of``, none sharing its
+    first four characters with a word of ``avoided``. Too few words are repeated; fewer than five
+    are replaced by fixed English words.
+
+    >>> known = ["boats", "rivers", "carts", "doors", "ovens", "winds"]
+    >>> filler("What is the river?", known, 1, words=6)
+    'Carts boats ovens doors winds carts.'
+    """
+    beginnings = {word.casefold()[:_PREFIX] for word in split_words(avoided).words}
+    free = list[str]()
+    for tried in (_TRIED * words, len(known)):  # many words begin alike only if few are known
+        drawn = (
+            (known[place] for place in choose(len(known), tried, seed, "filler", *of))
+            if known
+            else ()
+        )
+        free = [word for word in drawn if word[:_PREFIX] not in beginnings][:words]
+        if len(free) == words:
+            break
+    if len(free) < min(LEAST_FILLER, words):
+        free = [word for word in _PLAIN if word[:_PREFIX] not in beginnings] or _PLAIN
+    chosen = " ".join(free[place % len(free)] for place in range(words))
+    return f"{chosen[:1].upper()}{chosen[1:]}."

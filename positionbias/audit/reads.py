@@ -15,10 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from positionbias.audit.filler import filler, known_words
-from positionbias.audit.made_ids import made_id
 from positionbias.audit.manipulate import Fits, Texts
-from positionbias.audit.systems import System, Task
+from positionbias.audit.perturb import filler, known_words
+from positionbias.audit.systems import System, Task, made_id
 from positionbias.audit.trials import Trial
 from positionbias.core.seeds import below, drawn_order
 from positionbias.models.protocols import PassageEncoder, TokenReader, cut_side, token_reader
@@ -115,17 +114,12 @@ def cliff(system: System, task: Task, longest: Mapping[str, int], seed: int) -> 
     not change; None if they always do.
 
     For up to 200 queries, half of them drawn and half with the longest texts, the evidence stands
-    in front of the passage's other sentences, behind them, at a drawn place between them, and apart
-    from them by filler on either side: as much as puts it wholly beyond the ``longest`` text that
-    the audit scores of the query, and a drawn part of that. Filler of as many words as the evidence
-    stands at the same places. If evidence and filler score differently in front but alike at
-    another place, that place was not read. A limit of L words is found if at least five texts with
-    the evidence wholly after L were not read, at least five with it wholly before L were (else the
-    limit may not be in words: a scorer of first sentences has none), and at most 5 % of the texts
-    are on the wrong side: not read although wholly before L, or read although wholly after it. Of
-    the L with the fewest such texts the smallest is taken, so that no cut text counts as read whole
-    [decision]. From the end it is the same, with the words counted from there; of two limits the
-    one with fewer texts on the wrong side counts.
+    in front of the other sentences, behind them, at a drawn place between them, and apart from them
+    by filler on either side, up to beyond the ``longest`` text that the audit scores. Filler of as
+    many words stands at the same places: if both score differently in front but alike at another
+    place, that place was not read. L words are the limit if at least five texts with the evidence
+    wholly after L were not read, five wholly before L were, and at most 5 % are on the wrong side;
+    of the L with the fewest such texts it is the smallest [decision].
     """
     made: dict[str, str] = {}
     lists: dict[str, tuple[str, list[str]]] = {}

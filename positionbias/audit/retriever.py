@@ -19,9 +19,8 @@ from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import Elsewhere, RankingConfig, Spread
 
-__all__ = ["WHOLE", "Retriever", "fitting_vectors"]
+__all__ = ["Retriever", "check_retrieval", "made_by"]
 
-WHOLE = "whole collection"
 MEMORY = 4.0  # GiB for a search
 
 
@@ -72,9 +71,9 @@ class Retriever:
             self.encoder, ((query.query_id, query.text) for query in self.queries)
         )
 
-    def cost(self, draws: int) -> str:
-        """Describe the number of passages that an audit with ``draws`` rotations encodes."""
-        passages, versions = len(self.collection), draws + (self.vectors is None)
+    def cost(self, *, rotation: bool) -> str:
+        """Describe the number of passages that an audit with or without rotation encodes."""
+        passages, versions = len(self.collection), rotation + (self.vectors is None)
         return f"{passages:,} passages in {versions} versions: {passages * versions:,} to encode"
 
     def rank(self, name: str, description: str, texts: RowTexts | None = None) -> Run:
@@ -106,35 +105,30 @@ class Retriever:
         return Run(name, self._asked.rankings(nearest, passages.ids_at))
 
 
-def fitting_vectors(
+def check_retrieval(
     checkpoints: Sequence[Checkpoint],
     collection: Collection,
-    vectors: Sequence[Vectors],
+    vectors: Vectors | None,
     config: RankingConfig | None = None,
-) -> list[Vectors | None]:
-    """Match vectors to the models that made them, with all checks that need no ranking.
+) -> None:
+    """Check, before anything is ranked, that models retrieve and that vectors are of one of them.
 
     Raises:
         InputError: vectors of none of the models, or as ``Retriever``.
-        SettingError: two vectors of one model, or as ``Retriever``.
+        SettingError: as ``Retriever``.
     """
-    encoders = [SingleVectors(checkpoint, config) for checkpoint in checkpoints]
-    by_model: dict[str | None, Vectors] = {}
-    for one in vectors:
-        made = one.manifest.input("model")
-        first = by_model.setdefault(made.checksum if made else None, one)
-        if first is not one:
-            raise SettingError(
-                f"--vectors: {first.path} and {one.path} are of the same model; give one of them"
-            )
-    matched = [by_model.get(checkpoint.manifest.checksum) for checkpoint in checkpoints]
-    for one in vectors:
-        if not any(one is used for used in matched):
-            one.check(checkpoints[0], collection)
-    for checkpoint, encoder, used in zip(checkpoints, encoders, matched, strict=True):
-        if used is not None:
-            _check_kept(used, encoder, checkpoint, collection)
-    return matched
+    encoders = [(one, SingleVectors(one, config)) for one in checkpoints]
+    if vectors is None:
+        return
+    made = [pair for pair in encoders if made_by(vectors, pair[0])]
+    for checkpoint, encoder in made or encoders[:1]:
+        _check_kept(vectors, encoder, checkpoint, collection)
+
+
+def made_by(vectors: Vectors, checkpoint: Checkpoint) -> bool:
+    """Return True if these are the checkpoint's vectors."""
+    made = vectors.manifest.input("model")
+    return made is not None and made.checksum == checkpoint.manifest.checksum
 
 
 def _check_kept(

@@ -1,10 +1,10 @@
-"""The settings of an audit: its systems, measures, limits and lengths."""
+"""The settings of an audit: its systems, its measure and limits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
@@ -17,7 +17,6 @@ from positionbias.core.settings import (
     seed_setting,
     setting,
 )
-from positionbias.evaluation.buckets import Buckets
 from positionbias.models.kinds import READ_AS
 from positionbias.positions.settings import Matching
 
@@ -35,61 +34,18 @@ else:
 
 __all__ = [
     "ANSWERS",
-    "MEASURES",
-    "MEMORY",
     "RETRIEVAL_DEPTH",
-    "RETRIEVAL_MEASURES",
     "TERMS",
     "AuditSettings",
     "Audited",
-    "Lengths",
     "Limits",
-    "Lists",
     "ModelLike",
     "VectorsLike",
 ]
 
-MEASURES = ("nDCG@10", "RR@10", "R@10")
-RETRIEVAL_MEASURES = ("nDCG@10", "RR@10", "R@10", "R@100")
+MEASURE = "nDCG@10"
 DEPTH, RETRIEVAL_DEPTH = 30, 1_000
 ANSWERS, TERMS = "answers", "terms"  # sources of evidence
-MEMORY = 4.0  # GiB for a search
-Lists = Literal["test", "pointwise", "listwise"]
-# the least length with several places for a sentence; tokens that fit in memory
-SHORTEST, LONGEST = 32, 1_000_000
-
-
-class Lengths(tuple[int, ...]):
-    """The lengths of the texts through which evidence moves, from the shortest, in the model's
-    tokens or else in words.
-    """
-
-    __slots__ = ()
-
-    @classmethod
-    def parse(cls, given: str | Iterable[int]) -> Self:
-        """Parse lengths from a text, or sort given lengths, from the shortest.
-
-        >>> Lengths.parse("512,128")
-        (128, 512)
-
-        Raises:
-            SettingError: something other than whole numbers in the range, each once.
-        """
-        try:
-            lengths = sorted(map(int, given.split(",") if isinstance(given, str) else given))
-        except (TypeError, ValueError):
-            lengths = []
-        if (
-            not lengths
-            or not SHORTEST <= lengths[0] <= lengths[-1] <= LONGEST
-            or len(set(lengths)) < len(lengths)
-        ):
-            raise SettingError(
-                f"--lengths: wanted numbers from {SHORTEST} to {LONGEST:,} with commas between "
-                f"them, each once; found {given!r}; give 128,256,512"
-            )
-        return cls(lengths)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,15 +79,14 @@ class Audited:
     )
     candidates: RunLike | None = setting(
         None,
-        "The run that models re-rank, measured beside them.",
+        "The run that models re-rank.",
         metavar="RUN",
         absent="BM25's",
         place="read",
     )
-    vectors: Sequence[VectorsLike] = setting(
-        (),
-        "With --retrieve: a model's vectors of the passages as they are, from posbias encode; may "
-        "be given again.",
+    vectors: VectorsLike | None = setting(
+        None,
+        "With --retrieve: a model's vectors of the passages as they are, from posbias encode.",
         metavar="VECTORS",
         place="read",
         panel=Panel.DENSE,
@@ -145,11 +100,8 @@ class Audited:
 class AuditSettings:
     """Settings of an audit; checked when made.
 
-    The rotations have the seeds ``seed … seed + draws − 1``, as ``posbias debias --seed`` would
-    store them. ``depth`` and ``measures`` None are the defaults of a re-ranker, or with
-    ``retrieve`` of a retriever. ``matching`` locates the answers. With ``describe``, quality is
-    grouped by the ``buckets`` of the answer's place (None: as many equal shares as the queries
-    allow), each of at least ``minimum`` queries.
+    ``depth`` None is the default of a re-ranker, or with ``retrieve`` of a retriever. ``matching``
+    locates the answers.
 
     Raises:
         SettingError: a setting out of range.
@@ -157,26 +109,22 @@ class AuditSettings:
 
     PANEL = Panel.ADVANCED
 
-    measures: tuple[str, ...] = setting(
-        None,
-        "A measure, as ir_measures names it; the first decides the verdict; may be given again.",
+    measure: str = setting(
+        MEASURE,
+        "The measure of effects, as ir_measures names it.",
         flags=("-m", "--measure"),
         metavar="MEASURE",
-        absent=f"{', '.join(MEASURES)}, and R@100 with --retrieve",
         panel=Panel.BASIC,
     )
-    draws: int = setting(1, "Rotations of every passage; 0: none.", least=0)
+    rotation: bool = setting(
+        True,
+        "Do not rank rotated passages, which the effect of rotation on the measure needs.",
+        flags=("--no-rotation",),
+    )
     needles: int = setting(
         1_000,
-        "Queries whose answering sentence is moved through its passage; 0: none, and no verdict.",
-        least=0,
-    )
-    lengths: Lengths | None = setting(
-        None,
-        "Also move the evidence through texts of these lengths, padded with other passages; in the "
-        "model's tokens, else words.",
-        metavar="128,256,512",
-        absent="not measured",
+        "Queries whose answering sentence is moved through its passage.",
+        least=1,
     )
     margin: float = setting(
         0.1,
@@ -187,74 +135,44 @@ class AuditSettings:
     reads: int | None = setting(
         None, "Length limit of the model in words.", least=1, metavar="N", absent="found out"
     )
-    lists: Lists = setting(
-        "test",
-        "Whether your function scores each passage alone, or a list.",
-        choices=("test", "pointwise", "listwise"),
-        switch=("pointwise", "listwise"),
-        absent="found out",
-    )
-    describe: bool = setting(
-        False,
-        "Also describe, without a conclusion: quality by answer position (PSI), and what rotation "
-        "of all passages changes.",
-        panel=Panel.BASIC,
-    )
     depth: int = setting(
         None,
         "Candidates per query to re-rank, or passages to retrieve.",
         least=1,
         absent=f"{DEPTH}; {RETRIEVAL_DEPTH} with --retrieve",
     )
-    evidence: Place = setting(
+    evidence: Literal["answers", "terms"] = setting(
         ANSWERS,
-        "The sentence that is moved: that of the answers, the one with most query terms, weighted "
-        "by rarity (terms), or the one that another model scores highest.",
-        metavar="answers|terms|MODEL",
+        "The sentence that is moved: that of the answers, or the one with most query terms, "
+        "weighted by rarity.",
     )
     relevant_from: int = setting(
         1, "Grade from which a passage is relevant evidence.", least=1, metavar="GRADE"
     )
     matching: Matching = field(default_factory=Matching)
-    buckets: Buckets | None = None
-    minimum: int = 20
     seed: int = seed_setting()
     retrieve: bool = setting(
         False,
         "Let models rank the whole collection, as retrievers: one vector a text, every passage "
-        "encoded again for each rotation.",
+        "encoded again for the rotation.",
         panel=Panel.BASIC,
     )
 
     def __post_init__(self) -> None:
-        if self.measures is None:
-            object.__setattr__(self, "measures", RETRIEVAL_MEASURES if self.retrieve else MEASURES)
-        elif self.measures != MEASURES:
+        if self.measure != MEASURE:
             from positionbias.evaluation.measures import canonical  # needs ir_measures
 
-            object.__setattr__(self, "measures", canonical(self.measures))
+            object.__setattr__(self, "measure", canonical([self.measure])[0])
         if self.depth is None:
             object.__setattr__(self, "depth", RETRIEVAL_DEPTH if self.retrieve else DEPTH)
-        if self.lengths is not None:
-            object.__setattr__(self, "lengths", Lengths.parse(self.lengths))
         check_settings(self)
-        if not self.measures:
-            raise SettingError(
-                "-m: wanted at least one measure; found none; give one, such as nDCG@10"
-            )
-        if self.lengths and not self.needles:
-            raise SettingError(
-                "--lengths: wanted queries whose evidence is moved; found --needles 0; give "
-                "--needles 100"
-            )
 
-    def rotations(self) -> list[Rotation]:
-        """Return the draws, each as ``debias`` would store it with its seed."""
+    @property
+    def rotated(self) -> Rotation:
+        """The rotation of all passages, as ``posbias debias --seed`` would store it."""
         from positionbias.positions.rotate import Rotation
 
-        return [
-            Rotation(words=self.matching.words, seed=self.seed + draw) for draw in range(self.draws)
-        ]
+        return Rotation(words=self.matching.words, seed=self.seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,4 @@
-"""How an audit is shown: the verdicts in sentences, tiles and a table, the effects behind them, and
-the descriptions.
-"""
+"""How an audit is shown: the verdicts in sentences, tiles and a table, and a chart of effects."""
 
 from __future__ import annotations
 
@@ -19,50 +17,25 @@ from positionbias.audit.answers import (
     Question,
     Verdict,
 )
-from positionbias.audit.length_grid import CUT
 from positionbias.audit.measured import ANSWER, RAW, SIDES, Given, given_in
-from positionbias.audit.systems import FIRST_STAGE
 from positionbias.audit.words import as_share, in_words, sentences_of, sized, step_of, unread_part
 from positionbias.core.formatting import count, decimal, percent, plural
-from positionbias.core.seeds import drawn_order
-from positionbias.evaluation.length_grid import LENGTHS
-from positionbias.report.figure import Forest, Lines, Mark
+from positionbias.report.figure import Forest, Mark
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding
-from positionbias.report.table import Cell, Column, RowTable, Table, Value, number_cell
+from positionbias.report.table import RowTable, Value
 from positionbias.report.tiles import Answered, Tile
 
 __all__ = ["SHOWN"]
 
-LARGEST, DRAWN = 20, 5  # queries of the table of single ones
 BY_QUERY = (RAW, "as it is", "rotated once")
-NAMES: dict[str, str] = {
-    Contrast.ENDS: "end − front",
-    Contrast.MIDDLE: "middle − ends",
-    Contrast.ROTATION: "rotation: end − front",
-    Contrast.RUNS: "two runs: end − front",
-    Contrast.WORTH: "worth of the evidence",
-    Contrast.ORDER: "first to last",
-    Contrast.ORDER_MIDDLE: "ends to middle",
-}
 SIGNS = {  # the direction of an effect, and what units are, in words
-    Contrast.ENDS: "End − front: evidence moved to the passage's end less the same evidence at its "
-    "front; below 0 the front is preferred.",
-    Contrast.MIDDLE: "Middle − ends: evidence in the middle less the mean of both ends; below 0 "
-    "both ends are preferred.",
-    Contrast.ROTATION: "Rotation: evidence rotated to the end less rotated to the front; below 0 "
-    "the front is preferred.",
-    Contrast.RUNS: "Two runs: evidence moved to the end less moved to the front; below 0 the front "
-    "is preferred.",
-    Contrast.WORTH: "Worth of the evidence: the passage less the same passage with an equally long "
-    "sentence of another one in the evidence's place; not shown to be above 0.",
-    Contrast.ORDER: "List: ranks lost from the list's first place to its last; above 0 the first "
-    "places are preferred.",
-    Contrast.ORDER_MIDDLE: "List: ranks lost from the list's ends to its middle; above 0 the ends "
-    "are preferred.",
-    WORTH: "Worth: effects are shares of what the evidence is worth to the system, its score of "
-    "the passage less that with an equally long sentence of another passage in the evidence's "
-    "place, averaged over queries.",
+    Contrast.ENDS: "End − front: below 0 the front is preferred; so for rotation and two runs.",
+    Contrast.MIDDLE: "Middle − ends: below 0 both ends are preferred.",
+    Contrast.ORDER: "List: ranks lost; above 0 the first places, or the ends, are preferred.",
+    WORTH: "Worth: shares of what the evidence is worth to the system, its score of the passage "
+    "less that with an equally long sentence of another passage in the evidence's place, averaged "
+    "over queries.",
     RANKS: "Ranks: places gained; −2 falls two places.",
     READ_WHOLE: "If a system does not read all texts to the end, effects are over those that it "
     "reads whole.",
@@ -78,8 +51,8 @@ def _prepared(rows: DataFrame) -> DataFrame:
     """Add the words of tables and figures: of systems, contrasts, units and parts. ``stated`` and
     ``own`` keep the statistic and unit of the measurement.
     """
-    name = rows["model"].where(rows["role"] != FIRST_STAGE, rows["model"] + " (first stage)")
-    name += rows["rule"].where(rows["rule"] == "", ", sentence chosen by " + rows["rule"])
+    chosen = ", sentence chosen by " + rows["rule"]
+    name = rows["model"] + chosen.where(rows["rule"] != "", "")
     tests = rows["collection"] + ", " + rows["split"]
     if tests.nunique() > 1:
         name += " on " + tests
@@ -103,17 +76,12 @@ def _prepared(rows: DataFrame) -> DataFrame:
         if row.part == "count":
             whole = row.value != row.value or row.value % 1 == 0
             own |= {"statistic": "count", "form": "," if whole else ".3f"}
-        elif row.test:
-            own["statistic"] = f"{row.statistic}, {row.test}"
         elif row.part in ("effect", "verdict") and verdict is not None:
             own |= _beside(row, verdict, several)
         cells.append(own)
     return made.assign(
         **DataFrame(cells, index=rows.index, columns=[*empty, *KEPT]),
-        sample=rows["count"].map(count),
-        texts=rows["subset"].where(rows["subset"] != "", "all"),
         what=rows["statistic"],
-        place=rows["label"].replace({"0.00": "start", "1.00": "end"}),
         in_words=rows["unit"].map(in_words),
     )
 
@@ -126,9 +94,7 @@ def _part(row: Any) -> str:
         return "verdict" if row.statistic == ANSWER else "of verdict"
     if row.measure in list(Contrast):
         return "effect"
-    if row.scale:
-        return "rotation" if row.scale == "rotation" else "quality"
-    return "length" if row.measure == LENGTHS and row.axis else "count"
+    return "count"
 
 
 def _beside(row: Any, verdict: Verdict, several: bool) -> dict[str, Any]:
@@ -140,12 +106,12 @@ def _beside(row: Any, verdict: Verdict, several: bool) -> dict[str, Any]:
     cells = {
         "question": "passage" if verdict.question is Question.PASSAGE else "list",
         "answered": f"{verdict.preference.removeprefix('prefers ')}{within}",
-        "contrast": NAMES[head.contrast] if head else "",
+        "contrast": str(head.contrast) if head else "",
         "beyond": _margin(verdict),
     }
     if row.part == "verdict" or head is None:
         return cells
-    contrast, deciding = NAMES[row.measure], row.subset == verdict.subset
+    contrast, deciding = row.measure, row.subset == verdict.subset
     return cells | {
         "contrast": contrast,
         "line": f"{row.name}: {contrast}" if several else contrast,
@@ -202,18 +168,9 @@ def _findings(rows: DataFrame) -> list[Finding]:
 
 
 def _run(rows: DataFrame) -> list[str]:
-    """Return how many queries were audited, or that nothing was asked for."""
+    """Return how many queries were audited."""
     queries = rows[rows["what"] == "queries audited"]["value"]
-    lines = [f"{plural(int(number), 'query')} audited." for number in queries]
-    limits = rows[(rows["measure"] == LENGTHS) & (rows["what"] == CUT)]
-    lines += [
-        f"{row.model}: its length limit is not known: a place that is not read looks like one that "
-        "it dislikes (--reads N gives the limit)."
-        for row in limits[limits["label"] == "no limit found"].itertuples()
-    ]
-    if rows["part"].isin(["count", "by query"]).all():
-        lines.append("No verdict was asked for (--needles 0), and no description (--describe).")
-    return lines
+    return [f"{plural(int(number), 'query')} audited." for number in queries]
 
 
 # -- tiles ---------------------------------------------------------------------------------------
@@ -307,80 +264,6 @@ VERDICTS = RowTable(
     cells=[Value("effect")],
     notes=[_signs],
 )
-EFFECTS = RowTable(
-    name="effects",
-    title="Effects of moved evidence",
-    stub={"name": "System", "contrast": "Effect", "texts": "Texts", "sample": "Queries"},
-    across=["in_unit"],
-    where='part == "effect"',
-    cells=[Value("effect")],
-    notes=[_signs],
-)
-PSI = RowTable(
-    name="psi",
-    title="Description: quality by the answer's place",
-    stub={"measure": "Quality", "name": "System"},
-    where='part == "quality" and axis == ""',
-    cells=[
-        Value("PSI", "Queries", ",", show="count"),
-        Value("PSI", "PSI"),
-        Value("PSI", "By chance", show="expected"),
-        Value("debiased PSI", "Excess"),
-        Value("PSI", "p", "p", show="p"),
-        Value("PSI", "Undefined", show="reason", wide=True),
-    ],
-    notes=[
-        "PSI = 1 − worst bucket / best bucket. By chance: its mean when positions are shuffled "
-        "over queries. Excess: an estimate without the part of noise; 0 if noise explains all of "
-        "it. It mixes preference with the questions' difficulty."
-    ],
-)
-BUCKETS = RowTable(
-    name="buckets",
-    title="Quality by the answer's start",
-    stub={"measure": "Quality", "label": "Answer starts at"},
-    across=["name"],
-    where='part == "quality" and axis == "position"',
-    cells=[Value("mean"), Value("mean", "Queries", ",", show="count", wide=True)],
-)
-GAP = RowTable(
-    name="rotation-gap",
-    title="Description: what rotation changes",
-    stub={"measure": "Quality", "name": "System"},
-    where='part == "rotation"',
-    cells=[
-        Value("mean, original", "Queries", ",", show="count"),
-        Value("mean, original", "Original"),
-        Value("mean, rotated", "Rotated"),
-        Value("difference, rotated", "Change", "+.3f"),
-        Value("difference, rotated", "p", "p", show="p"),
-        Value("difference, rotated", "Detectable", show="detectable", wide=True),
-    ],
-    notes=[
-        "Change = rotated − original, paired by query. It mixes the answer's new place with broken "
-        "sentences and truncation."
-    ],
-)
-BY_LENGTH = RowTable(
-    name="length-by-place",
-    title="Length of the text and place of the evidence",
-    stub={"name": "System", "length": "Length", "place": "Place"},
-    where='part == "length"',
-    cells=[
-        Value("mean", "Lead", "+.3f"),
-        Value("place", "less the start", "+.3f", group="Lead"),
-        Value("length", "less the shortest", "+.3f", group="Lead"),
-        Value("truncation", "by truncation", "+.3f", group="Lead"),
-        Value("share not read", "Not read", ".0%"),
-        Value("share cut", "Cut", ".0%", wide=True),
-    ],
-    notes=[
-        "Lead over the query's competitors, in deviations of their scores, in texts that other "
-        "passages pad to one length; intervals hold for all effects of a system together. A place "
-        "that is not read is truncation, no preference; so may be one where the evidence is cut: "
-        "it starts within what the system reads and ends beyond.",
-    ],
-)
 COUNTS = RowTable(
     name="counts",
     title="What was counted",
@@ -388,51 +271,6 @@ COUNTS = RowTable(
     where='part == "count"',
     cells=[Value("count", "Number", ","), Value("count", "Kind", show="label")],
 )
-
-
-def _largest(rows: DataFrame, values: DataFrame) -> Table:
-    """Return the queries with the largest effects, and a few drawn ones; ties by id [decision].
-    Effects are shares of the evidence's mean worth.
-    """
-    own = rows[(rows["part"] == "by query") & (rows["subset"] == "")]
-    heading = own["measure"].map(NAMES).fillna(own["measure"] + ", " + own["stated"])
-    named = own.assign(heading=heading)[["row", "name", "heading"]]
-    keys = ["item", "name", "cluster"]
-    wide = values.merge(named, on="row").pivot_table("value", keys, "heading")
-    headings = [one for one in heading.unique() if one != NAMES[Contrast.WORTH]]
-    moved = [one for one in headings if one in NAMES.values()]
-    if moved:
-        worth = wide[NAMES[Contrast.WORTH]].groupby("name").transform("mean")
-        wide[moved] = wide[moved].div(worth.where(worth > 0), axis=0)
-    changes = wide[moved] if moved else wide[headings].diff(axis=1)
-    sizes = changes.abs().max(axis=1).sort_values(ascending=False, kind="stable")
-    largest = list(sizes.index[:LARGEST])
-    drawn = drawn_order(sorted({key[0] for key in sizes.index}), 1, "shown queries")[:DRAWN]
-    chosen = [(key, "largest") for key in largest]
-    chosen += [(key, "drawn") for key in sizes.index if key[0] in drawn and key not in largest]
-    body = [
-        [
-            *map(Cell, (*key, why)),
-            *(
-                number_cell(number, "+.1%" if one in moved else ".3f")
-                for one, number in wide.loc[key, headings].astype(object).items()
-                for number in [None if number != number else number]
-            ),
-        ]
-        for key, why in chosen
-    ]
-    stub = [Column(name, numeric=False) for name in ("Query", "System", "Passage", "Chosen as")]
-    note = (
-        "The largest are extremes of all queries, and one query says little; those drawn are "
-        "usual. Effects are shares of the evidence's mean worth."
-    )
-    return Table(
-        "largest-effects",
-        "Single queries: the largest effects, and some drawn",
-        [*stub, *map(Column, headings)],
-        body,
-        [note],
-    )
 
 
 # -- figures -------------------------------------------------------------------------------------
@@ -455,38 +293,6 @@ FOREST = Forest(
         Mark(where="not deciding", label="over all texts", full=False, lower=0.25),
     ],
 )
-QUALITY = Lines(
-    name="quality-by-position",
-    where='part == "quality" and axis == "position"',
-    caption=lambda rows: (
-        "Quality of the queries whose answer starts at each place. Bands are 95 % intervals; a "
-        "line breaks where a bucket has too few queries. The first stage, on the same queries, "
-        "shows some of their difficulty."
-    ),
-    series="name",
-    below="Start of the answer: 0 first word, 1 last possible start",
-    whole=False,
-    free=True,
-    places=2,
-)
-LONGER = Lines(
-    name="length-by-place",
-    where='part == "length" and statistic == "mean"',
-    caption=lambda rows: (
-        "How far the evidence stands above the query's competitors, in deviations of their scores, "
-        "by its place in texts that other passages pad to one length. Bands are simultaneous 95 % "
-        "intervals. The table says where the evidence is not read."
-    ),
-    panel=("name",),
-    heading="{name}",
-    series="length",
-    entry="length {}",
-    below="Place of the evidence: 0 start, 1 end",
-    whole=False,
-    zero=True,
-    places=2,
-)
-
 SHOWN = Presentation(
     study="audit",
     prepare=_prepared,
@@ -502,31 +308,10 @@ SHOWN = Presentation(
             "rest on the effects in the table.",
             figures=[FOREST],
             tables=[VERDICTS],
-            folded=[EFFECTS, COUNTS],
-            by_query=[_largest],
+            folded=[COUNTS],
             together=True,
         ),
-        RowSection(
-            anchor="length-by-place",
-            title="The same evidence in longer texts",
-            introduction="The evidence, with the sentences around it, stands at five places of "
-            "texts padded to each length by other passages. Every length and place has the same "
-            "evidence and fillers, so the effects of place, of length and of truncation are apart. "
-            "No verdict rests on them.",
-            figures=[LONGER],
-            tables=[BY_LENGTH],
-        ),
-        RowSection(
-            anchor="sensitivity",
-            title="Description: quality by answer position, and rotation",
-            introduction="Nothing is concluded from what follows: grouped by where answers start, "
-            "different questions are compared; and where every passage is cut at a random word and "
-            "its parts are exchanged, the answer's new place mixes with broken sentences.",
-            figures=[QUALITY],
-            tables=[PSI, GAP],
-            folded=[BUCKETS],
-        ),
     ],
-    text=[VERDICTS, PSI, GAP, BY_LENGTH],
-    main=("effects", "length-by-place"),
+    text=[VERDICTS],
+    main=("effects",),
 )

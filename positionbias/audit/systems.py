@@ -10,7 +10,6 @@ import numpy as np
 
 from positionbias.audit.answers import Verdict
 from positionbias.audit.evidence import FoundEvidence
-from positionbias.audit.made_ids import own_ids
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel, Query
@@ -24,11 +23,9 @@ from positionbias.text.sentences import Parts, parts_of
 
 if TYPE_CHECKING:
     from positionbias.audit.retriever import Retriever
-    from positionbias.dense.vectors import Vectors
     from positionbias.models.checkpoint import Checkpoint
 
 __all__ = [
-    "FIRST_STAGE",
     "RERANKER",
     "RETRIEVER",
     "RUN",
@@ -38,13 +35,12 @@ __all__ = [
     "System",
     "Task",
     "counted",
-    "distinct_names",
-    "retrievers",
+    "check_names",
+    "made_id",
     "scores_of",
 ]
 
 # roles of what is measured
-FIRST_STAGE = "first stage"  # the ranking that models re-rank
 RERANKER, RETRIEVER, RUN = "re-ranker", "retriever", "run"
 
 
@@ -57,6 +53,11 @@ class Measurement(NamedTuple):
     system: str
     role: str
     figures: Verdict | Rows
+
+
+def made_id(query_id: str, what: int | str) -> str:
+    """Return the id of a text or list made for a query, by its number or another label."""
+    return f"{query_id}\x1f{what}"
 
 
 def counted(measure: str, numbers: Mapping[str, float | str]) -> Rows:
@@ -115,15 +116,10 @@ class Task:
         held = query_id in self.candidates
         return list(self.candidates[query_id].passage_ids) if held else []
 
-    def values(self, run: Run, measures: Sequence[str]) -> dict[str, np.ndarray]:
-        """Return each measure's value of every audited query, ``(queries,)``; 0 without
-        candidates.
-        """
-        by_measure = per_query(run, self.qrels, measures, query_ids=self.query_ids)
-        return {
-            name: np.array([values[query_id] for query_id in self.query_ids])
-            for name, values in by_measure.items()
-        }
+    def values(self, run: Run, measure: str) -> np.ndarray:
+        """Return the measure of every audited query, ``(queries,)``; 0 without candidates."""
+        values = per_query(run, self.qrels, [measure], query_ids=self.query_ids)[measure]
+        return np.array([values[query_id] for query_id in self.query_ids])
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +135,6 @@ class System:
     run: Run | None = None
     model: AnyRanker | None = None
     checkpoint: Checkpoint | None = None
-    first_stage: bool = False
     retriever: Retriever | None = None
     rotated: Sequence[RotatedRun] = ()
     spread: Spread | None = None
@@ -150,16 +145,11 @@ class System:
         name = name or checkpoint.ended_name
         return System(name, model=checkpoint.model, checkpoint=checkpoint, spread=spread)
 
-    @staticmethod
-    def of_candidates(task: Task) -> System:
-        """Return the first stage as a system."""
-        return System(task.candidates.name, run=task.candidates, first_stage=True)
-
     @property
     def role(self) -> str:
         """The part that it plays in the audit."""
         if self.model is None:
-            return FIRST_STAGE if self.first_stage else RUN
+            return RUN
         return RETRIEVER if self.retriever else RERANKER
 
     def measured(self, figures: Verdict | Rows) -> Measurement:
@@ -177,7 +167,8 @@ class System:
         if self.retriever is not None:
             return self.retriever.rank(self.name, description, rotated)
         if self.run is None:
-            return self.scored(task, rotated or task.collection, task.candidates, description)
+            texts = rotated or task.collection
+            return _with_scores(self.scored(task, texts, task.candidates, description))
         run = self.run
         if not any(name in run and len(run.numbers(name)) for name in task.query_ids):
             raise InputError(
@@ -213,14 +204,15 @@ class System:
             "missing": True,
         }
         inputs = (texts, task.queries if queries is None else queries, candidates)
-        passages = {name: item.passage_id for name, item in task.evidence.by_query.items()}
-        with own_ids(passages):
+        try:
             if self.spread is None or self.checkpoint is None:
                 return rescore(self.model, *inputs, **options).run
             carried = not isinstance(texts, Collection | RotatedTexts)
             return rescore_by_blocks(
                 self.checkpoint, *inputs, self.spread, carried=carried, **options
             ).run
+        except InputError as error:
+            raise type(error)(str(error).replace("\\x1f", ", made text ")) from error
 
     def scores(
         self,
@@ -238,6 +230,22 @@ class System:
         return {name: scores_of(scored, name) for name in lists}
 
 
+def _with_scores(run: Run) -> Run:
+    """Leave out the passages without a score, and queries without any."""
+    rankings = list(run.rankings())
+    if not any(np.isnan(scores).any() for *_, scores in rankings):
+        return run
+    known = (
+        (
+            query_id,
+            [name for name, score in zip(ids, scores, strict=True) if score == score],
+            scores[~np.isnan(scores)],
+        )
+        for query_id, ids, scores in rankings
+    )
+    return Run(run.name, (one for one in known if one[1]))
+
+
 def scores_of(run: Run, query_id: str) -> dict[str, float]:
     """Return a query's scores by passage."""
     ranking = run[query_id]
@@ -245,53 +253,16 @@ def scores_of(run: Run, query_id: str) -> dict[str, float]:
     return dict(zip(ranking.passage_ids, scores, strict=True))
 
 
-def retrievers(
-    checkpoints: Sequence[Checkpoint],
-    task: Task,
-    *,
-    depth: int,
-    vectors: Sequence[Vectors] = (),
-    spreads: Sequence[Spread | None] = (),
-) -> list[System]:
-    """Return each model as a retriever over the whole collection, named accordingly, with its
-    vectors, and if given the processes that encode with it.
+def check_names(systems: Sequence[System]) -> None:
+    """Refuse two systems with one name.
 
     Raises:
-        InputError, SettingError: as ``fitting_vectors`` and ``Retriever``.
+        InputError: there are such.
     """
-    from positionbias.audit.retriever import WHOLE, Retriever, fitting_vectors
-
-    matched = fitting_vectors(checkpoints, task.collection, vectors, task.config)
-    spreads = spreads or [None] * len(matched)
-    systems = []
-    for checkpoint, used, spread in zip(checkpoints, matched, spreads, strict=True):
-        retriever = Retriever(
-            checkpoint,
-            task.collection,
-            task.queries,
-            depth=depth,
-            config=task.config,
-            vectors=used,
-            spread=spread,
-        )
-        name = f"{checkpoint.ended_name}, {WHOLE}"
-        systems.append(
-            System(name, model=checkpoint.model, checkpoint=checkpoint, retriever=retriever)
-        )
-    return systems
-
-
-def distinct_names(systems: Sequence[System]) -> Mapping[str, System]:
-    """Return the systems by name.
-
-    Raises:
-        InputError: two systems with one name.
-    """
-    by_name: dict[str, System] = {}
-    for system in systems:
-        if by_name.setdefault(system.name, system) is not system:
+    names = [system.name for system in systems]
+    for name in names:
+        if names.count(name) > 1:
             raise InputError(
-                f"systems: wanted a name each; found {system.name!r} twice; rename one of the "
-                "folders or runs' tags"
+                f"systems: wanted a name each; found {name!r} twice; rename one of the folders or "
+                "runs' tags"
             )
-    return by_name

@@ -1,10 +1,7 @@
-"""Make the texts of each query for the manipulations, and their comparisons.
-
-A moved sentence exchanges the evidence with a placebo (``perturb.exchanges``). Rotation at sentence
-boundaries cuts just before and just after the evidence (``perturb.turned``). Its placebo is another
-query, whose change of score is the effect of the two texts themselves. The evidence's worth
-compares the passage with itself after a sentence of another passage, the *stranger*, replaced the
-evidence (``perturb.replaced``). It is the unit of all effects on scores.
+"""Make the texts of each query for the manipulations, and their comparisons: the evidence exchanged
+with a placebo, rotated to the front and to the end, and replaced by a *stranger*, a sentence of
+another passage: the evidence's worth, the unit of all effects on scores. Rotation's placebo is
+another query, whose change of score is the effect of the two texts themselves.
 """
 
 from __future__ import annotations
@@ -18,24 +15,25 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.audit.answers import Contrast
-from positionbias.audit.filler import filler, known_words
-from positionbias.audit.made_ids import made_id
 from positionbias.audit.perturb import (
     NO_PLACEBO,
     exchanges,
+    filler,
     fillers,
+    known_words,
     nearest_in_words,
     placebos,
     replaced,
     turned,
 )
-from positionbias.audit.systems import Task
+from positionbias.audit.systems import Task, made_id
 from positionbias.core.seeds import below, choose
 from positionbias.text.sentences import Parts, sentences
 
 __all__ = [
     "COLUMNS",
     "MOVES",
+    "NO_SCORE",
     "PLACEBO_QUERY",
     "Pair",
     "Trial",
@@ -49,6 +47,7 @@ COLUMNS = (*MOVES, Contrast.WORTH)
 PLACEBO_QUERY = "placebo query"
 STRANGERS = 20  # passages from which another passage's sentence is chosen
 NO_STRANGER = "no sentence of another passage"
+NO_SCORE = "a score is missing"
 
 
 class Pair(NamedTuple):
@@ -78,6 +77,11 @@ class Trial:
     def names(self) -> list[str]:
         """The ids of the texts."""
         return [made_id(self.query_id, f"{self.label}{place}") for place in range(len(self.texts))]
+
+    @property
+    def lists(self) -> set[str]:
+        """The names of the lists with these texts, of any scorer."""
+        return {self.query_id, made_id(self.query_id, PLACEBO_QUERY), *self.names}
 
     @property
     def rotated(self) -> Sequence[int]:

@@ -1,11 +1,10 @@
 """Give a verdict from a user's own runs: one over a collection, and one of the same system over
-each rotation of it.
+each rotation of it. Only ranks and measures are compared, never scores.
 
-Any system can make such runs. Only ranks and measures are compared, never scores. A rotation moves
-the sentence with the answer to a random place; the effect is the change of quality with that place
-(``evaluation.moved_effect``). A draw that cuts through this sentence is skipped: query words are
-more often before an answer than after it, so a cut in front of the answer does more damage, and a
-position-blind system would seem to prefer the end [decision].
+A rotation moves the sentence with the answer to a random place; the effect is the change of quality
+with that place (``evaluation.moved_effect``). A draw that cuts through this sentence is skipped:
+query words are more often before an answer than after it, so a cut in front of it does more damage,
+and a position-blind system would seem to prefer the end [decision].
 """
 
 from __future__ import annotations
@@ -36,6 +35,10 @@ __all__ = ["Moves", "by_query", "found_cut", "moves_of", "run_alone_verdict", "t
 TWO_RUNS = "two runs"
 FIRST = 10  # passages that runs of one system mostly share
 UNLIKE = 0.2  # runs that agree less than this beyond chance are hardly of one system [decision]
+NOT_ONE_SYSTEM = (
+    "as the runs share hardly more of their first passages than by chance; make sure that one "
+    "system made both, over these collections"
+)
 CUT, UNCHANGED, NO_ROOM = (
     "sentences cut through",
     "passages left as they were",
@@ -58,10 +61,9 @@ def two_run_verdict(
 ) -> list[Measurement]:
     """Return the verdict on position in the passage, and its counts.
 
-    Effects are those of moving the answer from the front to the end of its passage, in the first
-    measure and in ranks gained (−2: it falls by two places). A passage below the rank that all runs
-    reach, or ``settings.depth`` if less, counts as one place below it. A query whose passage no run
-    ranks has no change; it is kept and counted.
+    Effects are those of moving the answer from the front to the end of its passage, in the measure
+    and in ranks gained (−2: it falls by two places). A passage below the rank that all runs reach,
+    or ``settings.depth`` if less, counts as one place below it.
 
     Raises:
         InputError: runs or rotated collections of other queries or passages, or passages that are
@@ -72,7 +74,7 @@ def two_run_verdict(
     check_run(run, task.collection, task.split)
     for one in rotated:
         _check(one, run, task)
-    measure, items = settings.measures[0], list(task.evidence.by_query.values())
+    measure, items = settings.measure, list(task.evidence.by_query.values())
     runs = [replace(system, run=of).ranked(task) for of in (run, *(one.run for one in rotated))]
     cutoff = min(settings.depth, *(of.depth for of in runs))
     moves = [moves_of(one.collection, task, items, settings) for one in rotated]
@@ -83,7 +85,7 @@ def two_run_verdict(
             found="the same texts",
             do="make one with: posbias debias",
         )
-    values = np.array([task.values(of, [measure])[measure] for of in runs])
+    values = np.array([task.values(of, measure) for of in runs])
     ranks = np.array([[_rank(of, item, cutoff) for item in items] for of in runs])
     places = np.array([moved.places for moved in moves])  # (rotations, queries, 3)
     used = ~np.isnan(places[..., 1])
@@ -101,7 +103,6 @@ def two_run_verdict(
             Effect(Contrast.RUNS, unit, found.value, low, high, found.detectable, queries)
         )
         undefined = undefined or found.undefined
-    agreement = sorted((_shared(run, one.run) for one in rotated), key=lambda pair: pair[1])
     verdict = Verdict(
         Question.PASSAGE,
         Preference.UNKNOWN,
@@ -112,9 +113,11 @@ def two_run_verdict(
         rule=task.rule,
         rotations=len(rotated),
         alike=all(_alike(run, one.run) for one in rotated),
-        shared=next((share for share, excess in agreement if excess < UNLIKE), None),
     )
-    if effects[0].value is None or effects[0].low is None:
+    unlike = min(_shared(run, one.run) for one in rotated)
+    if unlike < UNLIKE:
+        verdict = replace(verdict, effects=(), margin=None, reason=NOT_ONE_SYSTEM)
+    elif effects[0].value is None or effects[0].low is None:
         verdict = replace(verdict, reason=undefined)
     else:
         answered = answer(effects[:1], margin, len(items))
@@ -124,8 +127,6 @@ def two_run_verdict(
             exceeds=answered.exceeds,
             wanted=answered.wanted,
         )
-    if verdict.shared is not None and verdict.preference is Preference.NONE:
-        verdict = replace(verdict, preference=Preference.UNKNOWN, effects=(), margin=None)
     left_out = sum((moved.left_out for moved in moves), Counter[str]())
     counts: dict[str, float | str] = {
         "queries": len(items),
@@ -214,11 +215,11 @@ def _alike(run: Run, other: Run) -> bool:
     )
 
 
-def _shared(run: Run, other: Run) -> tuple[float, float]:
-    """Return the mean share of a query's first passages that both runs have, and its excess over
-    that by chance, if the second run has many passages (1: all are shared). Both are 1 if the runs
-    have no query in common."""
-    pairs = [
+def _shared(run: Run, other: Run) -> float:
+    """Return the mean share of a query's first passages that both runs have, as its excess over
+    chance, if the second run has many passages; 1 if all are shared or no query is.
+    """
+    tops = [
         (run[name].passage_ids[:FIRST], other[name].passage_ids) for name in run if name in other
     ]
     table = [
@@ -226,13 +227,11 @@ def _shared(run: Run, other: Run) -> tuple[float, float]:
             len(set(top).intersection(ids[:FIRST])) / min(len(top), len(ids[:FIRST])),
             len(set(top).intersection(ids)) / len(ids) if len(ids) >= 2 * FIRST else 0.0,
         )
-        for top, ids in pairs
+        for top, ids in tops
         if top and ids
     ]
-    if not table:
-        return 1.0, 1.0
-    share, chance = np.mean(table, axis=0).tolist()
-    return share, (share - chance) / (1 - chance) if chance < 1 else 1.0
+    share, chance = np.mean(table or [(1, 0)], axis=0).tolist()
+    return float((share - chance) / (1 - chance)) if chance < 1 else 1.0
 
 
 def moves_of(
@@ -302,12 +301,8 @@ def found_cut(text: str, rotated: str) -> int | None:
     """Return the character offset at which ``text`` was cut to give ``rotated``, ignoring white
     space; 0: no cut; None: not a rotation.
 
-    >>> (
-    ...     found_cut("one two three", "two three one "),
-    ...     found_cut("one two", "one two"),
-    ...     found_cut("one two", "two three"),
-    ... )
-    (4, 0, None)
+    >>> [found_cut("one two", other) for other in ("two one", "one two", "two three")]
+    [4, 0, None]
     """
     bare, turned = "".join(text.split()), "".join(rotated.split())
     if len(bare) != len(turned):

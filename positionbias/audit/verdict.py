@@ -1,25 +1,14 @@
 """Give verdicts on a system from the manipulations, with their effects.
 
 The unit of an effect on scores is the evidence's **worth**: the score of the passage less its score
-with an equally long sentence of another passage in the evidence's place, averaged over queries. It
-depends on the system, the queries and the passages, and not on the candidates or their depth. An
-effect is the ratio of two means, and its interval accounts for both. A system whose worth is not
-shown to be above 0 *does not react to its evidence*: then no effect is measured [decision].
+with an equally long sentence of another passage in the evidence's place, averaged over queries. A
+system whose worth is not shown to be above 0 *does not react to its evidence*.
 
 A contrast **shows** a preference if the simultaneous 95 % interval of its raw scores excludes 0 and
-that of its ratio does not lie within ± the margin, the smallest effect of interest. An interval
-within the margin is *no preference larger than* its far end, even if it excludes 0: with enough
-queries a position-blind scorer that reads neighbouring words shows an effect of a few thousandths
-[decision]. Everything else is *cannot tell*.
-
-The moved sentence has two contrasts (end − front, middle − ends), rotation one; all three form one
-family. "No preference" needs both contrasts of the moved sentence within the margin and no contrast
-that shows a preference. Rotation may stay wide: it has only one pair of texts per query, so the
-scorer's noise is large.
-
-A verdict is about whole texts. Where a system does not read all of them to both ends, the
-preference within what it reads is measured on texts that it reads whole, and the verdict is *loses
-what it does not read* if the loss shows over whole texts and not within what is read [decision].
+that of its ratio does not lie within ± the margin. *No preference* needs both contrasts of the
+moved sentence within the margin and none that shows one; all else is *cannot tell*. A verdict is
+about whole texts: *loses what it does not read* if the loss shows over whole texts and not within
+what is read [decision]. ``docs/audit.md`` says why.
 """
 
 from __future__ import annotations
@@ -38,7 +27,6 @@ from positionbias.audit.answers import (
     WORTH,
     Contrast,
     Effect,
-    Missing,
     Preference,
     Question,
     Verdict,
@@ -46,18 +34,16 @@ from positionbias.audit.answers import (
 from positionbias.audit.lists import Nature, OrderSlopes
 from positionbias.audit.manipulate import Measured
 from positionbias.audit.reads import Reads
-from positionbias.audit.trials import COLUMNS, MOVES
+from positionbias.audit.trials import COLUMNS, MOVES, NO_SCORE
 from positionbias.core.formatting import count
 from positionbias.evaluation.bootstrap import FEWEST, span_of
 from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
 
 __all__ = [
     "ALONE",
-    "DECLARED",
     "MEASURE_MARGIN",
     "ORDER_MARGIN",
     "Answered",
-    "agreed",
     "answer",
     "deciding_effects",
     "effects_of",
@@ -74,6 +60,8 @@ MEASURE_MARGIN = 0.02  # the smallest effect of interest in the first measure [d
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
 LEAST_READ = 0.1  # share of the trials: below it there is no verdict on preference within the limit
 MOST_QUERIES = 1_000_000  # the largest number given as advice
+# share of the queries: more with a missing score could change an effect by the margin [decision]
+MOST_MISSING = 0.02
 LEAST_SHOWN = 20  # queries: a contrast with fewer may still show a preference
 # reasons why no effect decides
 TOO_LONG = "too few passages can be shortened to what it reads"
@@ -81,7 +69,6 @@ NOTHING_MOVED = "no query has a passage with a sentence to move"
 FEW_PASSAGES = f"its queries are of fewer than {FEWEST} passages"
 ALONE = "from one run; harder questions may have their answers elsewhere"
 SHORT_LISTS = "no query has a list of three passages or more"
-DECLARED = "declared"  # that a scorer reads passages alone
 _SIDES = {  # the preference that an effect below 0 shows, and one above
     Contrast.ENDS: (Preference.FRONT, Preference.END),
     Contrast.MIDDLE: (Preference.ENDS, Preference.MIDDLE),
@@ -120,11 +107,8 @@ def beyond(effect: Effect, margin: float) -> bool:
 
 
 def wanted_queries(effect: Effect, margin: float, drawn: int = 0) -> int | None:
-    """Estimate the queries needed for an answer with 80 % power, if the estimate is right, to two
-    digits; None without an interval.
-
-    An answer is an interval within the margin, or one that excludes 0. With ``drawn`` queries
-    behind those of the effect, it is the number to draw."""
+    """Estimate the queries for an interval within the margin, or one that excludes 0, with 80 %
+    power if the estimate is right; of ``drawn`` ones the number to draw."""
     value = abs(effect.value or 0.0)
     return queries_for(effect, max(margin - value, value), drawn)
 
@@ -154,14 +138,10 @@ def queries_beyond(effect: Effect, margin: float, drawn: int = 0) -> int | None:
 
 
 def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered:
-    """Return the answer of several contrasts in one unit, the moved sentence's before rotation's;
-    ``drawn`` queries gave the measured ones.
+    """Return the answer of several contrasts in one unit; ``drawn`` queries gave the measured ones.
 
     Of several that show a preference the largest decides, the moved sentence's first. Rotation
-    counts only if the evidence moved from front to end points to the same side and is not itself
-    within the margin; otherwise the moved sentence alone decides. Rotation keeps the passage's
-    order, and in real text the sentence before the evidence is more related to the query than the
-    next [decision].
+    counts only if end − front points to the same side and is not within the margin [decision].
     """
     moved = [one for one in effects if one.contrast != Contrast.ROTATION and one.queries]
     ends = next((one for one in moved if one.contrast == Contrast.ENDS), None)
@@ -210,11 +190,8 @@ def effects_of(
     measured: Measured, measure: str, *, read: bool, shortened: Measured | None = None
 ) -> tuple[list[Effect], Simultaneous]:
     """Return every contrast as a share of the evidence's worth, in ranks and in the measure, for
-    all texts or those ``read`` whole; and the worth.
-
-    If a query's texts are not read whole, those of its ``shortened`` passage count as read. The
-    worth is always of texts that are read whole. Intervals hold together over the contrasts of one
-    unit. Without a worth above 0 there are no shares.
+    all texts or those ``read`` whole (or of the ``shortened`` passage); and the worth, which is of
+    texts read whole. Intervals hold together over the contrasts of one unit.
     """
     moves = _columns(measured, SCORE, read, shortened)[:, :-1]
     worths = _columns(measured, SCORE, True, shortened)[:, -1]
@@ -296,13 +273,15 @@ def passage_verdict(
     skipped: Mapping[str, int],
     shortened: Measured | None = None,
 ) -> Verdict:
-    """Return the verdict on the place of the evidence in its passage.
-
-    ``skipped`` counts queries without a trial, by reason. If the system does not read all texts
-    whole, texts that fit and those of ``shortened`` passages give the preference within what it
-    reads.
+    """Return the verdict on the place of the evidence in its passage. ``skipped`` counts queries
+    without a trial, by reason.
     """
     queries = len(measured.query_ids)
+    drawn = queries + sum(skipped.values())
+    if reason := _too_many(skipped.get(NO_SCORE, 0), queries):
+        return Verdict(
+            Question.PASSAGE, Preference.UNKNOWN, margin=margin, drawn=drawn, reason=reason
+        )
     over_all, worth = effects_of(measured, measure, read=False, shortened=shortened)
     unread = float(1 - measured.whole[:, COLUMNS.index(Contrast.ENDS)].mean()) if queries else 0.0
     # perhaps only with filler
@@ -318,7 +297,7 @@ def passage_verdict(
         queries=queries,
         reads=reads.words if restricted else None,
         unread=unread or None,
-        drawn=queries + sum(skipped.values()),
+        drawn=drawn,
         from_end=reads.from_end,
     )
     if restricted and not any(
@@ -341,13 +320,20 @@ def passage_verdict(
         why = "; ".join(f"{count(number)} queries: {text}" for text, number in skipped.items())
         reason = why or (FEW_PASSAGES if queries else NOTHING_MOVED)
         return Verdict(
-            Question.PASSAGE, Preference.UNKNOWN, margin=margin, drawn=verdict.drawn, reason=reason
+            Question.PASSAGE, Preference.UNKNOWN, margin=margin, drawn=drawn, reason=reason
         )
     answered = answer(in_unit, margin, verdict.drawn)
     verdict = _answered(verdict, answered, own)
     if restricted:
         verdict = replace(verdict, effects=[*verdict.effects, *over_all])
     return _over_whole(verdict, over_all, measure) if unread else verdict
+
+
+def _too_many(missing: int, full: int) -> str:
+    """Return why there is no verdict if too many queries have a missing score; else ""."""
+    if missing <= MOST_MISSING * (missing + full):
+        return ""
+    return f"scores are missing for {count(missing)} of {count(missing + full)} queries"
 
 
 def _answered(verdict: Verdict, answered: Answered, effects: Sequence[Effect]) -> Verdict:
@@ -388,10 +374,7 @@ def _lost(
     whole: Effect | None, read: Effect | None, within_it: Preference, margin: float, side: int
 ) -> bool | None:
     """Return whether a system loses what it does not read: the end for ``side`` 1, the front for
-    −1. None: it cannot be told.
-
-    A preference within what it reads shows over whole texts too, so beside one the effect must be
-    larger by the margin."""
+    −1; beside a preference within what it reads, by more than the margin. None: cannot tell."""
     if whole is None or whole.value is None or whole.low is None or within(whole, margin):
         return False
     loss = -side * whole.value
@@ -401,10 +384,8 @@ def _lost(
 
 
 def list_verdict(nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> Verdict:
-    """Return the verdict on the place of a passage in a scorer's list. ``drawn`` queries gave those
-    whose lists were measured.
-
-    A scorer that is not repeatable is measured too, as its noise may hide that it reads the list.
+    """Return the verdict on the place of a passage in a scorer's list; ``drawn`` queries gave the
+    measured lists. A scorer's noise may hide that it reads the list, so it is measured too.
     """
     verdict = Verdict(
         Question.LIST,
@@ -413,8 +394,9 @@ def list_verdict(nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> 
         noise=0.0 if nature.repeatable else nature.noise,
     )
     if nature.order_matters_not:
-        reason = DECLARED if nature.declared else ""
-        return replace(verdict, preference=Preference.NONE, reason=reason)
+        return replace(verdict, preference=Preference.NONE)
+    if slopes is not None and (reason := _too_many(slopes.missing, len(slopes.slopes))):
+        return replace(verdict, reason=reason)
     if slopes is None or not len(slopes.slopes):
         return replace(verdict, reason=SHORT_LISTS)
     estimates = simultaneous(slopes.slopes, slopes.clusters)
@@ -430,42 +412,3 @@ def list_verdict(nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> 
         answered = answered._replace(deciding=effects[0])
     verdict = _answered(verdict, answered, effects)
     return replace(verdict, queries=answered.deciding.queries, drawn=drawn)
-
-
-def agreed(verdicts: Sequence[Verdict], missing: Missing) -> Verdict:
-    """Return the verdict of several on the same queries that differ only by what missing scores
-    are: one if they agree, else *cannot tell*. Its effects span those of all.
-    """
-    first = verdicts[0]
-    same = len({verdict.preference for verdict in verdicts}) == 1
-    beyond_all = len({verdict.exceeds for verdict in verdicts}) == 1
-    return replace(
-        first,
-        preference=first.preference if same else Preference.UNKNOWN,
-        effects=_spanning([verdict.effects for verdict in verdicts]),
-        exceeds=first.exceeds if same and beyond_all else None,
-        wanted=None,
-        missing=missing,
-    )
-
-
-def _spanning(of_verdicts: Sequence[Sequence[Effect]]) -> list[Effect]:
-    """Return each effect from its lowest to its highest; only those that all have."""
-    spans = []
-    for effect in of_verdicts[0]:
-        key = (effect.contrast, effect.unit, effect.subset)
-        ways = [
-            one for effects in of_verdicts for one in effects
-            if (one.contrast, one.unit, one.subset) == key
-        ]  # fmt: skip
-        if len(ways) < len(of_verdicts):
-            continue
-        table = np.array([(way.value, way.low, way.high) for way in ways], np.float64)
-        ends = (
-            (np.nanmin(table[:, 0]) + np.nanmax(table[:, 0])) / 2,
-            table[:, 1].min(),  # NaN where one is undefined
-            table[:, 2].max(),
-        )
-        value, low, high = (None if number != number else float(number) for number in ends)
-        spans.append(replace(effect, value=value, low=low, high=high, detectable=None, raw=None))
-    return spans

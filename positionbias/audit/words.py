@@ -16,11 +16,9 @@ from positionbias.audit.answers import (
     Question,
     Verdict,
 )
-from positionbias.audit.evidence_rule import error_note
-from positionbias.audit.two_runs import FIRST
+from positionbias.audit.evidence import ERRORS
 from positionbias.audit.verdict import (
     ALONE,
-    DECLARED,
     ORDER_MARGIN,
     TOO_LONG,
     Answered,
@@ -105,7 +103,7 @@ def sentences_of(name: str, verdict: Verdict) -> list[str]:
     by_rule = verdict.rule and verdict.question is Question.PASSAGE
     return [
         *filter(None, sentences),
-        *filter(None, [step, error_note(verdict.rule) if by_rule else ""]),
+        *filter(None, [step, ERRORS if by_rule else ""]),
     ]
 
 
@@ -115,8 +113,6 @@ def step_of(name: str, verdict: Verdict) -> str:
 
 
 def _said(name: str, verdict: Verdict) -> Said:
-    if verdict.missing is not None:
-        return _whatever_is_missing(name, verdict)
     if verdict.question is Question.LIST:
         return _on_list(name, verdict)
     return (_on_runs if verdict.rotations else _on_passage)(name, verdict)
@@ -348,18 +344,8 @@ def _on_unreactive(name: str, verdict: Verdict) -> Said:
 
 
 def _on_runs(name: str, verdict: Verdict) -> Said:
-    if verdict.shared is None:
-        return _of_runs(name, verdict)
-    unlike = (
-        f"The runs share {percent(verdict.shared, 0)} of their first {FIRST} passages, hardly more "
-        "than by chance: make sure that one system made both, over these collections."
-    )
     if not verdict.effects:
-        return ["Cannot tell from these runs.", unlike], ""
-    return [*_of_runs(name, verdict)[0], unlike], ""
-
-
-def _of_runs(name: str, verdict: Verdict) -> Said:
+        return [f"{name}: cannot tell, {verdict.reason}."], ""
     if verdict.reason:
         return [f"{name}: cannot tell, {verdict.reason}."], (
             "The verdict needs rotations that leave the sentence with the answer whole: posbias "
@@ -400,9 +386,8 @@ def _on_list(name: str, verdict: Verdict) -> Said:
     unsteady = f" It gives other scores when it is asked again ({noise})." if verdict.noise else ""
     start = f"{name}, order in the list: "
     if not verdict.effects and verdict.preference is Preference.NONE:
-        how = "is declared to score" if verdict.reason == DECLARED else "scores"
         return [
-            f"{name} {how} each passage by itself, so the order of the list does not matter."
+            f"{name} scores each passage by itself, so the order of the list does not matter."
         ], ""
     if not verdict.effects:
         return [f"{start}cannot tell: {verdict.reason}.{unsteady}"], ""
@@ -424,24 +409,3 @@ def _on_list(name: str, verdict: Verdict) -> Said:
         "Shuffle the candidates before re-ranking, or average over several orders, and audit again."
     )
     return [sentence], "" if verdict.preference in LISTS else shuffle
-
-
-# -- missing scores ------------------------------------------------------------------------------
-
-
-def _whatever_is_missing(name: str, verdict: Verdict) -> Said:
-    """Return the sentences of a verdict that holds whatever the missing scores are."""
-    name = f"{name}, order in the list" if verdict.question is Question.LIST else name
-    size, queries = "", _queries(verdict.queries)
-    if (head := verdict.leading) is not None:
-        known = head.low is not None and head.high is not None
-        bounds = f"[{decimal(head.low)}, {decimal(head.high)}]" if known else "any value"
-        size = f": {head.contrast} {bounds} {head.unit}"
-    sentence = (
-        f"{name}: cannot tell, as scores are missing{size} with these at their worst {queries}."
-        if verdict.preference is Preference.UNKNOWN
-        else f"{name}: {verdict.preference}, whatever its missing scores are{size} {queries}."
-    )
-    return [sentence, str(verdict.missing)], (
-        "Run it again to ask for these again, or audit a model whose answers can be read."
-    )

@@ -72,12 +72,6 @@ def option_of(parameter: Parameter) -> Decorator:
         )
     option = partial(click.option, cls=PanelOption, panel=parameter.panel, help=_told(parameter))
     flags = (*(of.flags or (flag_of(parameter.name),)), parameter.name)
-    if of.switch:
-        chosen = {None: default, True: of.switch[0], False: of.switch[1]}
-        both = "/".join(map(flag_of, of.switch))
-        return option(
-            both, parameter.name, default=None, callback=lambda _context, _option, on: chosen[on]
-        )
     if kind is bool and default is True and of.flags:
         return option(*flags, is_flag=True, flag_value=False, default=True)
     if kind is bool and not default and not of.off:
@@ -114,16 +108,10 @@ def _told(parameter: Parameter) -> str:
         re.search(rf"(?<![\w-]){re.escape(one)}(?![\w-])", told) for one in _choices(parameter)
     ):
         told = f"{told} One of: {', '.join(_choices(parameter))}."
-    return (
-        f"{told} [default: {of.absent}]"
-        if of.absent and (parameter.default is None or of.switch)
-        else told
-    )
+    return f"{told} [default: {of.absent}]" if of.absent and parameter.default is None else told
 
 
 def _choices(parameter: Parameter) -> Sequence[str]:
-    if parameter.of.switch:
-        return ()
     return tuple(
         map(
             str,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = ["Check", "Measured", "Outcome", "deciding", "overall"]
+__all__ = ["Check", "Measured", "Outcome", "overall"]
 
 
 class Outcome(StrEnum):
@@ -39,7 +39,7 @@ class Check:
     deciding contrast of several. ``wanted`` is the number of queries that would decide the check,
     drawn as ``drawn`` are; None where no number can be given. ``reason`` says why the outcome does
     not follow from ``measured``, or that it is one of a length limit, and ``note`` what this limit
-    cannot show. A check with ``decides`` false only describes.
+    cannot show.
     """
 
     system: str
@@ -50,19 +50,11 @@ class Check:
     wanted: int | None = None
     reason: str = ""
     note: str = ""
-    decides: bool = True
-
-
-def deciding(checks: Sequence[Check]) -> list[Check]:
-    """Return the deciding checks, or all where all only describe, so that no system passes on a
-    description.
-    """
-    return [check for check in checks if check.decides] or list(checks)
 
 
 def overall(checks: Sequence[Check]) -> Outcome:
     """Combine outcomes: fail before cannot tell before pass; cannot tell without any check."""
-    outcomes = {check.outcome for check in deciding(checks)}
+    outcomes = {check.outcome for check in checks}
     for outcome in (Outcome.FAIL, Outcome.CANNOT_TELL):
         if outcome in outcomes:
             return outcome

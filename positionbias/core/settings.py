@@ -71,10 +71,10 @@ class Setting:
     the range in other words, and ``do`` the remedy for a value outside it. ``absent`` tells the
     help what None means. ``flags`` replace the flag made from its name; ``metavar`` is the
     placeholder for a value in the help. ``off`` is the flag that turns a switch off, without
-    dashes; ``switch`` has two of the choices, each with a flag of its own instead of a value; a
-    ``hidden`` field has no option. ``implies`` are values of other options that are not given,
-    where this switch is on. ``place`` marks the value as a path or name that is read or written; an
-    output is never an input, nor inside one. ``panel`` is where the help shows it; None: under the
+    dashes; a ``hidden`` field has no option. ``implies`` are values of other options that are not
+    given, where this switch is on. ``place`` marks the value as a path or name that is read or
+    written; an output is never an input, nor inside one. ``panel`` is where the help shows it;
+    None: under the
     ``PANEL`` of its settings class, and without one among the basic options.
     """
 
@@ -90,7 +90,6 @@ class Setting:
     flags: Sequence[str] = ()
     metavar: str = ""
     off: str = ""
-    switch: Sequence[str] = ()
     hidden: bool = False
     implies: Mapping[str, object] = field(default_factory=dict, hash=False)
     place: Literal["", "read", "written"] = ""

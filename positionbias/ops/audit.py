@@ -22,7 +22,7 @@ from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import LeftOut, Overwrite, SavedTo, operation
-from positionbias.core.places import Place, home_place, input_place, model_place, pasted
+from positionbias.core.places import Place, home_place, input_place, pasted
 from positionbias.core.progress import gives_hints, hint, say
 from positionbias.core.settings import Setting
 from positionbias.core.splitter import USUAL_WORDS
@@ -35,19 +35,21 @@ from positionbias.ops.outcome import (
     save_if_asked,
     study_of,
 )
+from positionbias.positions.settings import Matching
 from positionbias.ranking.config import Computing, Spread
 
 if TYPE_CHECKING:
     import pandas
 
     from positionbias.audit.answers import Verdict
-    from positionbias.audit.evidence_rule import Rule
+    from positionbias.audit.evidence import Rule
     from positionbias.audit.systems import Measurement, System, Task
     from positionbias.core.checks import Check, Outcome
     from positionbias.core.collection import Collection
     from positionbias.core.records import Query
     from positionbias.core.run import Run
     from positionbias.core.shard_work import MapShards
+    from positionbias.dense.vectors import Vectors
     from positionbias.models.checkpoint import Checkpoint
     from positionbias.report.load import Study
     from positionbias.report.table import Table
@@ -58,9 +60,9 @@ __all__ = [
     "audit_model",
     "audit_systems",
     "check",
-    "evidence_chooser",
     "evidence_rule",
     "open_model",
+    "retrievers",
 ]
 
 MOST_NAMED = 100  # characters of the name of an audit that is kept
@@ -81,6 +83,7 @@ Runs = Annotated[
     Sequence[RunLike],
     Setting("Runs over it, each measured as it is.", metavar="[RUN]...", place="read"),
 ]
+MATCHING = tuple(field.name for field in fields(Matching))  # an audit's answers are found as usual
 ComputingOf = Annotated[Computing, LeftOut(("score_label",))]
 
 
@@ -90,9 +93,7 @@ class Audit(Measurements):
 
     Example:
         >>> import positionbias as pb
-        >>> from positionbias.settings import AuditSettings
-        >>> described = AuditSettings(describe=True)
-        >>> found = pb.audit_systems("planted", ["test.run"], settings=described)
+        >>> found = pb.audit_systems("planted", ["test.run"])
         >>> found.rows.query("statistic == 'answer'")[["model", "measure", "answer"]]
           model                  measure       answer
         0  bm25  position in the passage  cannot tell
@@ -193,9 +194,7 @@ def audit_systems(
     runs: Runs = (),
     *,
     audited: Audited = Audited(),
-    settings: Annotated[AuditSettings, LeftOut(("matching", "buckets", "minimum"))] = (
-        AuditSettings()
-    ),
+    settings: Annotated[AuditSettings, LeftOut(MATCHING)] = AuditSettings(),
     computing: ComputingOf = Computing(),
     engine: Engine = Engine(),
     out: SavedTo = None,
@@ -204,7 +203,7 @@ def audit_systems(
     """Audit models and runs: does where an answer stands in its passage change how they rank it?
 
     A run is measured as it is; a model re-ranks the candidates, or with ``retrieve`` ranks the
-    whole collection, once as it is and once for every rotation of its passages. A split without
+    whole collection, once as it is and once with its passages rotated. A split without
     answers needs a rule that chooses the evidence (--evidence terms). On the command line, results
     and page are kept under $POSBIAS_HOME without --out.
 
@@ -214,7 +213,7 @@ def audit_systems(
         posbias audit squad bm25.run splade.run
 
     Returns:
-        The verdicts on all systems, and all measures that they and the description rest on.
+        The verdicts on all systems, with what they and the description rest on.
 
     Raises:
         SettingError: neither a model nor a run, or settings that do not go together.
@@ -269,10 +268,10 @@ def _measured(
         engine.engine == "ray" and bool(audited.models) and computing.pick_device().type == "cuda"
     )
     with engine.open(gpus=gpus) as map_shards:
-        task, systems, chooser = _opened(collection, runs, audited, settings, computing, map_shards)
+        task, systems = _opened(collection, runs, audited, settings, computing, map_shards)
         measurements = audit(task, systems, settings, tell=say)
     made = audit_rows(task, measurements)
-    names = ", ".join(system.name for system in systems if not system.first_stage)
+    names = ", ".join(system.name for system in systems)
     notes = [_evidence(task.rule), _RETRIEVES if settings.retrieve else _RE_RANKS]
     for system in systems:
         if system.checkpoint is not None:
@@ -287,7 +286,7 @@ def _measured(
             **asdict(settings),
             "evidence": task.rule or ANSWERS,
         },
-        read=_read(task, systems, runs, audited, chooser),
+        read=_read(task, systems, runs, audited),
         seed=settings.seed,
         name=f"Audit of {names} on {task.collection.name}",
         licence=task.collection.manifest.licence,
@@ -305,7 +304,7 @@ def audit_model(
     split: str = "test",
     candidates: RunLike | None = None,
     queries: int | None = None,
-    vectors: VectorsLike | Sequence[VectorsLike] = (),
+    vectors: VectorsLike | None = None,
     settings: AuditSettings = AuditSettings(),
 ) -> Audit:
     """Audit one model or several on a split, as ``audit_systems`` does.
@@ -316,7 +315,7 @@ def audit_model(
     transformer. ``candidates`` are what it re-ranks, by default BM25's. With
     ``AuditSettings(retrieve=True)`` it ranks the whole collection instead, which a model of one
     vector a text can; ``vectors`` of ``posbias encode`` spare the encoding of the passages as they
-    are, ``memory`` in GiB bounds the search.
+    are.
 
         found = positionbias.audit_model("minilm", "squad", queries=500)
         print(found.verdict)
@@ -334,7 +333,7 @@ def audit_model(
         settings: What is moved, measured and drawn.
 
     Returns:
-        The verdicts on all models, and all measures that they and the description rest on.
+        The verdicts on all models, with what they and the description rest on.
 
     Raises:
         InputError: what cannot be read, or a model whose scores are no finite numbers.
@@ -358,7 +357,7 @@ def audit_model(
         split=split,
         queries=queries,
         candidates=candidates,
-        vectors=_listed(vectors),
+        vectors=vectors,
     )
     return audit_systems(collection, audited=audited, settings=settings)
 
@@ -370,9 +369,7 @@ def check(
     *,
     limits: Limits,
     audited: Audited = Audited(),
-    settings: Annotated[  # no limit rests on lengths or descriptions
-        AuditSettings, LeftOut(("matching", "buckets", "minimum", "lengths", "describe"))
-    ] = AuditSettings(),
+    settings: Annotated[AuditSettings, LeftOut(MATCHING)] = AuditSettings(),
     computing: ComputingOf = Computing(),
     engine: Engine = Engine(),
 ) -> Checked:
@@ -416,12 +413,10 @@ def check(
 
     needed = replace(
         settings,
-        draws=settings.draws if limits.max_movement is not None else 0,
-        lengths=None,
-        describe=False,
+        rotation=settings.rotation and limits.max_movement is not None,
     )
     outcome, measurements = _measured(collection, runs, audited, needed, computing, engine)
-    checks = checks_of(measurements, limits, settings.measures[0])
+    checks = checks_of(measurements, limits, settings.measure)
     return Checked(checks, outcome)
 
 
@@ -432,12 +427,10 @@ def _opened(
     settings: AuditSettings,
     computing: Computing,
     map_shards: MapShards,
-) -> tuple[Task, list[System], Checkpoint | None]:
-    """The task, the systems, the first stage first where it is one that models re-rank or was
-    given, and the model that chooses the evidence.
-    """
+) -> tuple[Task, list[System]]:
+    """The task and the systems."""
     from positionbias.audit.audit import make_task
-    from positionbias.audit.systems import RotatedRun, System, retrievers
+    from positionbias.audit.systems import RotatedRun, System
     from positionbias.core.collection import find_collection
     from positionbias.core.run import find_run
     from positionbias.dense.vectors import Vectors
@@ -446,20 +439,14 @@ def _opened(
     opened = find_collection(collection)
     loaded = [find_run(run) for run in runs]
     models = [open_model(model, audited.kind, computing) for model in audited.models]
-    # a function is known by where it stands, which its checkpoint does not tell
-    given = [
-        model if isinstance(one, Place) else one
-        for one, model in zip(audited.models, models, strict=True)
-    ]
-    chooser = evidence_chooser(settings.evidence, given, computing)
     config = computing.config
-    vectors = [
-        one if isinstance(one, Vectors) else Vectors(input_place(one)) for one in audited.vectors
-    ]
+    vectors = audited.vectors
+    if vectors is not None and not isinstance(vectors, Vectors):
+        vectors = Vectors(input_place(vectors))
     if settings.retrieve:  # what cannot be is said before BM25 goes through the collection
-        from positionbias.audit.retriever import fitting_vectors
+        from positionbias.audit.retriever import check_retrieval
 
-        fitting_vectors(models, opened, vectors, config)
+        check_retrieval(models, opened, vectors, config)
     spreads = [
         _spread(one, model, audited.kind, computing, map_shards)
         for one, model in zip(audited.models, models, strict=True)
@@ -472,77 +459,72 @@ def _opened(
         queries=audited.queries,
         config=config,
         map_shards=map_shards,
-        rule=evidence_rule(opened, chooser, settings, computing, map_shards),
+        rule=evidence_rule(opened, settings, map_shards),
     )
     rotated = [RotatedRun(find_collection(place), find_run(run)) for place, run in audited.rotated]
-    systems = [
-        System(run.name, run=run, rotated=rotated)
-        for one, run in zip(runs, loaded, strict=True)
-        if not _is_same(one, audited.candidates)
-    ]
+    systems = [System(run.name, run=run, rotated=rotated) for run in loaded]
     if settings.retrieve:
-        systems += retrievers(models, task, depth=settings.depth, vectors=vectors, spreads=spreads)
+        systems += retrievers(models, task, settings.depth, vectors=vectors, spreads=spreads)
     else:
         systems += [
             System.of(model, spread=spread) for model, spread in zip(models, spreads, strict=True)
         ]
-    beside_first_stage = audited.models or audited.candidates is not None
-    return task, [System.of_candidates(task), *systems] if beside_first_stage else systems, chooser
+    return task, systems
 
 
-def evidence_chooser(
-    evidence: Place, models: Sequence[Checkpoint | Callable[..., Any]], computing: Computing
-) -> Checkpoint | None:
-    """The model that chooses the evidence, if one does.
+def retrievers(
+    checkpoints: Sequence[Checkpoint],
+    task: Task,
+    depth: int,
+    *,
+    vectors: Vectors | None = None,
+    spreads: Sequence[Spread | None] = (),
+) -> list[System]:
+    """Return each model as a retriever over the whole collection, with the vectors that it made,
+    and if given the processes that encode with it.
 
     Raises:
-        SettingError: it is audited, or of the same base as one that is.
+        InputError, SettingError: as ``Retriever``.
     """
-    if str(evidence) in (ANSWERS, TERMS):
-        return None
-    from positionbias.models.kinship import kinship
+    from positionbias.audit.retriever import Retriever, made_by
+    from positionbias.audit.systems import System
 
-    chooser = computing.load(evidence)
-    for model in models:
-        if kin := kinship(chooser, model):
-            raise SettingError(
-                "--evidence: wanted a model apart from those audited and their base; found "
-                f"{chooser.name}, which {kin}; give another, or --evidence {TERMS}"
-            )
-    return chooser
+    systems = []
+    for checkpoint, spread in zip(checkpoints, spreads or [None] * len(checkpoints), strict=True):
+        own = vectors if vectors is not None and made_by(vectors, checkpoint) else None
+        retriever = Retriever(
+            checkpoint,
+            task.collection,
+            task.queries,
+            depth=depth,
+            config=task.config,
+            vectors=own,
+            spread=spread,
+        )
+        name = f"{checkpoint.ended_name}, whole collection"
+        systems.append(
+            System(name, model=checkpoint.model, checkpoint=checkpoint, retriever=retriever)
+        )
+    return systems
 
 
 def evidence_rule(
-    collection: Collection,
-    chooser: Checkpoint | None,
-    settings: AuditSettings,
-    computing: Computing,
-    map_shards: MapShards,
+    collection: Collection, settings: AuditSettings, map_shards: MapShards
 ) -> Rule | None:
     """The rule that chooses the evidence; None: the answers are it."""
-    from positionbias.audit.evidence_rule import MEASURED, collection_terms, model_rule
+    from positionbias.audit.evidence import collection_terms
 
-    if chooser is not None:
-        # a folder of the same name is not the model whose errors were measured
-        other = chooser.name in MEASURED and isinstance(model_place(settings.evidence), Path)
-        name = f"{chooser.name} ({chooser.manifest.checksum[:8]})" if other else ""
-        return model_rule(
-            chooser,
-            computing.config,
-            name,
-            _spread(settings.evidence, chooser, None, computing, map_shards),
-        )
-    return collection_terms(collection, map_shards) if str(settings.evidence) == TERMS else None
+    return collection_terms(collection, map_shards) if settings.evidence == TERMS else None
 
 
 def _evidence(rule: str) -> str:
     """Say what the evidence is."""
-    from positionbias.audit.evidence_rule import error_note
+    from positionbias.audit.evidence import ERRORS
 
     if rule:
         return (
             f"The evidence of a query is the sentence chosen by {rule} in its highest-judged "
-            f"relevant passage. {error_note(rule)}"
+            f"relevant passage. {ERRORS}"
         )
     return "The evidence of a query is the earliest answer in its highest-judged relevant passage."
 
@@ -573,7 +555,7 @@ def _refuse_mismatches(runs: Sequence[RunLike], audited: Audited, settings: Audi
             "--retrieve: wanted a --model that retrieves; found runs alone; they are measured as "
             "they are"
         )
-    if audited.vectors and not settings.retrieve:
+    if audited.vectors is not None and not settings.retrieve:
         raise SettingError(
             "--vectors: wanted --retrieve beside it; found none; a re-ranker encodes its candidates"
         )
@@ -632,8 +614,7 @@ def _candidates(
         return find_run(audited.candidates)
     if not audited.models:
         return runs[0]
-    beside = ", to stand beside" if settings.retrieve else ""
-    say(f"no --candidates: ranking by BM25 to depth {settings.depth}{beside}")
+    say(f"no --candidates: ranking by BM25 to depth {settings.depth}")
     return lambda queries: retrieve(collection, queries, settings.depth, Bm25Settings())
 
 
@@ -649,14 +630,11 @@ def _read(
     systems: Sequence[System],
     runs: Sequence[RunLike],
     audited: Audited,
-    chooser: Checkpoint | None,
 ) -> list[Read]:
     """Return the audit's inputs on disk."""
     from positionbias.core.collection import find_collection
 
     found = [Read("collection", task.collection.path, task.collection.checksum)]
-    if chooser is not None:
-        found.append(Read("evidence", chooser.path, chooser.manifest.checksum))
     for system in systems:
         # a function has none
         if system.checkpoint is not None and system.checkpoint.manifest.checksum:

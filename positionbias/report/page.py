@@ -109,7 +109,6 @@ def _section(declared: RowSection, study: Study, rows: DataFrame) -> Section:
                 title = f"{table.title}: {collection}"
                 table = replace(table, name=f"{table.name}{tail}", title=title)
             tables.append((table, one in declared.folded))
-    tables += [(made(rows, study.values), True) for made in declared.by_query]
     section.sheets = [
         Sheet(f"table-{table.name}", table, folded) for table, folded in tables if table.rows
     ]

@@ -55,8 +55,7 @@ class Tiled(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowSection:
     """A section of the page: what it asks, how to read it, its figures and tables; ``folded`` ones
-    open on request, as do those of values ``by_query``. Each collection has its own, unless they
-    are ``together``.
+    open on request. Each collection has its own, unless they are ``together``.
     """
 
     anchor: str
@@ -65,7 +64,6 @@ class RowSection:
     figures: Sequence[RowFigure] = ()
     tables: Sequence[RowTable] = ()
     folded: Sequence[RowTable] = ()
-    by_query: Sequence[Callable[[DataFrame, DataFrame], Table]] = ()
     together: bool = False
 
 

@@ -1,47 +1,35 @@
-"""Evidence chosen by a rule: which sentence, in which passage; whose model may choose; and what
-says so.
-"""
+"""Evidence chosen by query terms: which sentence, in which passage; and what says so."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import positionbias as pb
 from positionbias.audit.answers import Question
-from positionbias.audit.evidence_rule import (
+from positionbias.audit.evidence import (
     BY_TERMS,
-    Asked,
-    Rule,
+    ERRORS,
     chosen_evidence,
     chosen_place,
     collection_terms,
-    error_note,
-    model_rule,
     terms_rule,
 )
 from positionbias.audit.settings import Audited, AuditSettings, Limits
 from positionbias.audit.words import sentences_of
-from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
-from positionbias.models.kinship import kinship, shares_weights
 from positionbias.ops.artefacts import page_of
 from positionbias.planted.generator import PlantedSettings, write_planted
 from tests.audit.scorers import blind, front_lover
-from tests.dense.conftest import saved_dot
 
 SETTINGS = AuditSettings()
 PASSAGES = {
@@ -74,9 +62,7 @@ def test_terms_weigh_by_their_idf_over_the_collection_and_count_once(tmp_path: P
     # of four passages
     gate, lamp, oil = (math.log(1 + (4 - n + 0.5) / (n + 0.5)) for n in (2, 1, 2))
     sentences = ["The gate is iron.", "The lamp burns oil.", "Oil is dear, oil."]
-    (first, second) = rule.score(
-        [Asked("q1", queries["q1"], sentences), Asked("q2", queries["q2"], sentences)]
-    )
+    first, second = (rule(queries[name], sentences) for name in ("q1", "q2"))
     assert first.tolist() == pytest.approx([gate, lamp, 0])  # the rare word outweighs the other
     assert second.tolist() == pytest.approx([gate, lamp + oil, oil])
     found = chosen_evidence(collection, "test", qrels, rule, SETTINGS)
@@ -123,104 +109,16 @@ def test_the_passage_is_the_one_judged_highest_then_of_two_sentences_then_by_id(
 
 def test_equal_sentences_are_drawn_and_no_place_is_favoured() -> None:
     rule = terms_rule({"lamp": 0.1, "oil": 0.2, "gate": 0.3}.__getitem__)
-    (scores,) = rule.score(
-        [Asked("q", "gate, lamp and oil", ["Oil, a lamp.", "A gate.", "Lamp and oil."])]
-    )
+    scores = rule("gate, lamp and oil", ["Oil, a lamp.", "A gate.", "Lamp and oil."])
     assert scores[0] == scores[2]
-    picks = Counter(
-        chosen_place(np.array([2.0, 2.0, 1.0, 2.0]), 1, f"q{n}", sparse=True) for n in range(3_000)
-    )
+    picks = Counter(chosen_place(np.array([2.0, 2.0, 1.0, 2.0]), 1, f"q{n}") for n in range(3_000))
     assert picks[2] == 0
     expected, deviation = 1_000, math.sqrt(3_000 * (1 / 3) * (2 / 3))
     assert all(abs(picks[place] - expected) < 4 * deviation for place in (0, 1, 3))
     again = [chosen_place(np.array([1.0, 1.0]), seed, "q7") for seed in range(40)]
     assert set(again) == {0, 1}
     assert again == [chosen_place(np.array([1.0, 1.0]), seed, "q7") for seed in range(40)]
-    assert chosen_place(np.zeros(3), 1, "q", sparse=True) is None
-
-
-def test_a_model_chooses_the_sentence_whose_vector_is_closest(tmp_path: Path) -> None:
-    checkpoint = saved_dot(tmp_path / "dot")
-    sentences = ["The gate is iron.", "The lamp burns oil.", "Oil is dear."]
-    (scores,) = model_rule(checkpoint).score([Asked("q", "lamp", sentences)])
-    model: Any = checkpoint.model
-    with torch.inference_mode():
-        query, mask = model.encode_queries(model.read_queries(["lamp"]))
-        by_hand = [
-            float(
-                model.interact(query, mask, *model.encode_passages(model.read_passages([one])))[0]
-            )
-            for one in sentences
-        ]
-    assert scores.tolist() == pytest.approx(by_hand, rel=1e-5)
-
-
-def test_neither_the_audited_model_nor_one_of_its_base_chooses(
-    tmp_path: Path, judged: Path
-) -> None:
-    own = saved_dot(tmp_path / "own")
-    with pytest.raises(SettingError) as refused:
-        pb.audit_model(
-            tmp_path / "own", str(judged), settings=AuditSettings(evidence=tmp_path / "own")
-        )
-    assert str(refused.value) == (
-        "--evidence: wanted a model apart from those audited and their base; found own, which is "
-        "audited itself; give another, or --evidence terms"
-    )
-    trained = saved_dot(tmp_path / "tuned")
-    model: Any = trained.model
-    before = {name: values.clone() for name, values in model.state_dict().items()}
-    with torch.no_grad():  # a training moves weights by little
-        for weights in model.parameters():
-            weights += (
-                0.2
-                * weights.std()
-                * torch.randn(weights.shape, generator=torch.Generator().manual_seed(5))
-                if weights.numel() > 1
-                else 0
-            )
-    save_checkpoint(
-        tmp_path / "moved.ckpt",
-        model,
-        depth=None,
-        training={},
-        manifest=Manifest("checkpoint", "moved", "a test"),
-    )
-    moved = load_checkpoint(tmp_path / "moved.ckpt")
-    assert moved.manifest.checksum != own.manifest.checksum
-    assert (
-        kinship(own, moved)
-        == kinship(moved, own).replace("own", "moved")
-        == "shares weights with moved"
-    )
-    with torch.no_grad():  # one of the same shape, drawn anew
-        for number, (name, weights) in enumerate(model.state_dict().items()):
-            if weights.is_floating_point():
-                weights.copy_(
-                    before[name].std()
-                    * torch.randn(
-                        weights.shape, generator=torch.Generator().manual_seed(100 + number)
-                    )
-                )
-    assert not shares_weights(own.model, model)
-    assert not shares_weights(own.model, pb)  # what has no weights
-
-
-def test_a_function_that_is_audited_does_not_choose() -> None:
-    chooser = load_checkpoint("tests.audit.scorers:blind")
-    # the same function by another name
-    again = load_checkpoint("tests.audit.test_evidence_rule:blind")
-    assert (
-        kinship(chooser, chooser)
-        == kinship(chooser, blind)
-        == kinship(again, chooser)
-        == "is audited itself"
-    )
-    assert (
-        kinship(chooser, front_lover)
-        == kinship(chooser, load_checkpoint("tests.audit.scorers:front_lover"))
-        == ""
-    )  # of the same file
+    assert chosen_place(np.zeros(3), 1, "q") is None
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +147,7 @@ def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(
     for verdict in verdicts:
         said = sentences_of("mine", verdict)
         assert "the sentence chosen by query terms" in said[0]
-        assert said[-1] == error_note(BY_TERMS)
+        assert said[-1] == ERRORS
         assert not any("answer moves" in sentence for sentence in said)
     assert set(found.rows.rule) == {BY_TERMS}  # type: ignore[union-attr]
     assert found.settings["evidence"] == BY_TERMS
@@ -273,41 +171,3 @@ def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(
     assert checked.checks[0].note.startswith(
         "--max-response is of moving the sentence chosen by query terms. Uncorrected"
     )
-
-
-def test_the_command_says_the_same(
-    judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def posbias(*arguments: object) -> tuple[int | str | None, str, str]:
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        output = capsys.readouterr()
-        return stop.value.code, output.out, output.err
-
-    given = ("audit", judged, "--model", "tests.audit.scorers:front_lover", "--evidence")
-    more = ("--depth", 6, "--json", "--out", tmp_path / "found")
-    code, printed, _ = posbias(*given, "tests.audit.scorers:blind", *more)
-    assert code == 0
-    assert {one["rule"] for one in json.loads(printed)["rows"]} == {"tests.audit.scorers:blind"}
-    (verdict, _) = pb.load(tmp_path / "found").verdicts
-    said = sentences_of("mine", verdict)
-    assert "of moving the sentence chosen by tests.audit.scorers:blind" in said[0]
-    assert said[-1].endswith("which were not measured.")
-    code, printed, said = posbias(*given, "tests.audit.scorers:front_lover")
-    assert (code, printed, said.count("\n")) == (2, "", 1)
-    assert "which is audited itself" in said
-
-
-def test_queries_are_drawn_before_a_model_reads_their_sentences(judged: Path) -> None:
-    read: list[str] = []
-
-    def score(asked: Sequence[Asked]) -> list[np.ndarray]:
-        read.extend(one.query_id for one in asked)
-        return [np.array([float(len(sentence)) for sentence in one.sentences]) for one in asked]
-
-    collection = Collection(judged)
-    found = chosen_evidence(
-        collection, "test", collection.qrels("test"), Rule("length", score), SETTINGS, queries=5
-    )
-    assert read == list(found.by_query)
-    assert len(read) == found.counts["queries drawn"] == 5

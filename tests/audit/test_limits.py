@@ -22,7 +22,7 @@ from positionbias.audit.answers import (
 from positionbias.audit.audit import EVIDENCE
 from positionbias.audit.limits import checks_of, exit_code
 from positionbias.audit.settings import Limits
-from positionbias.audit.systems import FIRST_STAGE, RERANKER, Measurement, counted
+from positionbias.audit.systems import RERANKER, Measurement, counted
 from positionbias.audit.verdict import ALONE
 from positionbias.core.checks import Check, Measured, Outcome
 from positionbias.core.errors import SettingError
@@ -253,12 +253,12 @@ def test_of_several_models_fail_comes_before_cannot_tell_before_pass() -> None:
 
 
 def test_the_first_stage_is_not_held_to_limits_beside_models() -> None:
-    limits, first = Limits(max_movement=0.02), Measurement("bm25", FIRST_STAGE, [])
+    limits = Limits(max_movement=0.02)
     counts = Measurement("bm25", "", counted(EVIDENCE, {"queries audited": 100}))
-    beside = checks_of([counts, first, of_system("a", 0.0, 0.01)], limits, NDCG)
+    beside = checks_of([counts, of_system("a", 0.0, 0.01)], limits, NDCG)
     assert [check.system for check in beside] == ["a"]
     # where there is nothing else, nothing must not pass
-    assert exit_code(checks_of([counts, first], limits, NDCG)) == 3
+    assert exit_code(checks_of([counts], limits, NDCG)) == 3
 
 
 @pytest.mark.parametrize(
@@ -296,6 +296,5 @@ def test_a_check_is_json_with_the_names_of_its_fields() -> None:
         "wanted": 1_600,
         "reason": "",
         "note": "",
-        "decides": True,
     }  # fmt: skip
     assert json.loads(json.dumps(asdict(check))) == asdict(check)

@@ -91,12 +91,7 @@ def test_a_scorer_is_listwise_where_the_rest_of_its_list_changes_scores(
     task: Task, scorer: Scorer, listwise: bool
 ) -> None:
     found = nature_of(system(scorer), task, 1)
-    assert (found.listwise, found.repeatable, found.declared, found.noise) == (
-        listwise,
-        True,
-        False,
-        0,
-    )
+    assert (found.listwise, found.repeatable, found.noise) == (listwise, True, 0)
     if not listwise:
         assert (found.permuted, found.alone) == (0, 0)
 

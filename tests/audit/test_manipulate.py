@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from positionbias.audit.made_ids import made_id
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
-from positionbias.audit.systems import Task
+from positionbias.audit.systems import Task, made_id
 from positionbias.audit.trials import make_trials
 from positionbias.core.run import Run
 from positionbias.positions.rotate import Rotation

@@ -18,20 +18,18 @@ from positionbias.audit.answers import (
     WORTH,
     Contrast,
     Effect,
-    Missing,
     Preference,
     Question,
     Verdict,
 )
 from positionbias.audit.audit import audit, make_task
-from positionbias.audit.evidence_rule import BY_TERMS, collection_terms
+from positionbias.audit.evidence import BY_TERMS, collection_terms
 from positionbias.audit.measured import RAW, audit_rows, given_in, raw_rows
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import RERANKER, Measurement, RotatedRun, System, Task
 from positionbias.audit.two_runs import two_run_verdict
 from positionbias.audit.verdict import (
     ALONE,
-    DECLARED,
     FEW_PASSAGES,
     NOTHING_MOVED,
     SHORT_LISTS,
@@ -47,13 +45,12 @@ from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from tests.audit.scorers import blind, end_lover, first_placed, front_lover
 from tests.audit.tasks import figures_of, read_again, system
-from tests.audit.test_missing import Chat
 from tests.audit.test_reads import stopping
 from tests.audit.test_worth import by_length
 from tests.tiny import planted
 
 NDCG = "nDCG@10"
-SETTINGS = AuditSettings(measures=(NDCG,), depth=6, draws=1, needles=30)
+SETTINGS = AuditSettings(depth=6, needles=30)
 PASSAGE, LIST = Question.PASSAGE, Question.LIST
 UNKNOWN, NONE = Preference.UNKNOWN, Preference.NONE
 
@@ -116,8 +113,7 @@ def of_models(task: Task) -> list[Measurement]:
         "short": by_length,
     }
     systems = [system(scorer, name) for name, scorer in scorers.items()]
-    described = replace(SETTINGS, describe=True)
-    return audit(task, [System.of_candidates(task), *systems], described)
+    return audit(task, systems, SETTINGS)
 
 
 def test_verdicts_on_models_are_read_back(task: Task, of_models: list[Measurement]) -> None:
@@ -149,25 +145,6 @@ def test_verdicts_by_a_rule_are_read_back(collection: Collection) -> None:
     assert rules == [(PASSAGE, BY_TERMS), (LIST, ""), (PASSAGE, BY_TERMS)]
     read_back(task, results)
     scores_add_up(task, results)
-
-
-def test_verdicts_with_missing_scores_are_read_back(task: Task) -> None:
-    calls = iter(range(10**9))
-    models = {
-        "few": Chat(lambda query, passages: next(calls) % 40 == 39),
-        "none": Chat(lambda query, passages: True),
-    }
-    systems = [System(name, model=model) for name, model in models.items()]  # type: ignore[arg-type]
-    results = audit(task, systems, replace(SETTINGS, needles=12))
-    missing = [one.missing for one in figures_of(results, Verdict)]
-    assert None not in missing
-    read_back(task, results)
-    # a query with a missing score has no value, though the verdict counts it
-    made = audit_rows(task, results)
-    scores = made.rows.query("statistic == @RAW and model == 'few'")
-    means = made.values.groupby("row")["value"].mean().loc[scores.row]
-    assert scores.value.tolist() == pytest.approx(means.tolist())
-    assert (scores["count"] < 12).all()
 
 
 def run_of(task: Task, texts: Collection) -> Run:
@@ -231,7 +208,6 @@ def passage(preference: Preference, effects: Sequence[Effect] = (), **more: obje
 WITHIN_IT = moved(0.01, -0.02, 0.03, READ_WHOLE)
 RUNS = [effect(Contrast.RUNS, NDCG, -0.05, 0.02), effect(Contrast.RUNS, RANKS, -1.5, 0.5)]
 ORDER = [effect(Contrast.ORDER, RANKS, 0.1, 0.2), effect(Contrast.ORDER_MIDDLE, RANKS, 0.0, 0.3)]
-MISSING = Missing(3, 900, 2, 90, 1)
 LEANING = [*moved(0.05, -0.01, 0.02), *WITHIN_IT]
 BY_HAND = {
     "none": passage(NONE, moved(0.01, -0.02, 0.03)),
@@ -294,8 +270,6 @@ BY_HAND = {
     "no trial": passage(UNKNOWN, reason=NOTHING_MOVED, queries=0),
     "few passages": passage(UNKNOWN, reason=FEW_PASSAGES, queries=0),
     "run alone": passage(UNKNOWN, margin=None, queries=0, drawn=0, reason=ALONE),
-    "missing": passage(Preference.FRONT, moved(-0.5, 0.0, 0.1), exceeds=True, missing=MISSING),
-    "missing, unknown": passage(UNKNOWN, moved(-0.5, 0.0, None), missing=MISSING),
     "runs": passage(Preference.FRONT, RUNS, margin=0.02, exceeds=True, rotations=2),
     "runs, none": passage(
         NONE, [effect(Contrast.RUNS, NDCG, 0.001, 0.01), RUNS[1]], margin=0.02, rotations=1
@@ -309,8 +283,6 @@ BY_HAND = {
         rotations=1,
     ),
     "same run": passage(NONE, RUNS, margin=0.02, rotations=1, alike=True),
-    "unlike": passage(Preference.FRONT, RUNS, margin=0.02, exceeds=True, rotations=1, shared=0.1),
-    "unlike, nothing shared": passage(UNKNOWN, margin=None, rotations=1, shared=0.0),
     "runs, undefined": passage(
         UNKNOWN,
         [effect(Contrast.RUNS, NDCG, None), effect(Contrast.RUNS, RANKS, None)],
@@ -319,14 +291,12 @@ BY_HAND = {
         reason="the answers never move",
     ),
     "pointwise": Verdict(LIST, NONE, margin=0.5),
-    "declared": Verdict(LIST, NONE, margin=0.5, reason=DECLARED),
     "list, none": Verdict(LIST, NONE, ORDER, 0.5, queries=60, drawn=70),
     "list, unsteady": Verdict(
         LIST, Preference.ENDS, ORDER[::-1], 0.5, False, 60, drawn=70, noise=0.07
     ),
     "list, unknown": Verdict(LIST, UNKNOWN, ORDER, 0.5, queries=60, wanted=80, drawn=70),
     "short lists": Verdict(LIST, UNKNOWN, margin=0.5, reason=SHORT_LISTS, noise=0.07),
-    "list, missing": Verdict(LIST, UNKNOWN, ORDER, 0.5, queries=60, drawn=70, missing=MISSING),
 }
 
 

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.audit.filler import filler, known_words
 from positionbias.audit.perturb import (
     NO_PLACEBO,
     exchanges,
+    filler,
     fillers,
+    known_words,
     placebos,
     turned,
 )

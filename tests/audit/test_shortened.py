@@ -35,7 +35,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
 NONE_READ = np.zeros((60, 4), bool)
 
 
-SETTINGS = AuditSettings(depth=20, draws=1, needles=60)
+SETTINGS = AuditSettings(depth=20, needles=60)
 
 
 def verdict_of(task: Task, scorer: Scorer, declared: int | None, **more: Any) -> Verdict:
@@ -90,7 +90,7 @@ def test_a_limit_that_only_filled_texts_pass_is_no_preference(
     even: Task, scorer: Callable[[int], Scorer], lengths: Sequence[int]
 ) -> None:
     for words in lengths:
-        verdict = verdict_of(even, scorer(words), None, draws=0, depth=8)
+        verdict = verdict_of(even, scorer(words), None, rotation=False, depth=8)
         answer = verdict.within or verdict.preference
         assert answer == Preference.NONE, (words, sentences_of("stops", verdict))
         assert verdict.reads is None or words - 9 <= verdict.reads <= words

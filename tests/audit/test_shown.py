@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from positionbias.audit.answers import (
 )
 from positionbias.audit.settings import Audited
 from positionbias.audit.shown import SHOWN
-from positionbias.audit.systems import FIRST_STAGE, RERANKER, Measurement, counted
+from positionbias.audit.systems import RERANKER, Measurement
 from positionbias.core.screen import lines_of, shown_width
 from positionbias.ops.audit import audit_systems
 from positionbias.planted.generator import PlantedSettings, write_planted
@@ -34,7 +33,6 @@ from tests.report import invented_audit
 from tests.report.test_html import HOSTILE, check
 
 SMALL = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_share=0.2)
-SECTIONS = {section.anchor: section for section in SHOWN.sections}
 TABLES = {
     table.name: table for section in SHOWN.sections for table in (*section.tables, *section.folded)
 }
@@ -73,20 +71,14 @@ def drawn(figure: RowFigure, rows: DataFrame, width: float = WIDE) -> list[str]:
     return [" ".join(axes.get_title(loc="left").split()) for axes in panels]
 
 
-def test_the_terminal_begins_with_the_answers_and_ends_with_what_is_only_described() -> None:
+def test_the_terminal_begins_with_the_answers() -> None:
     with lines_of(None):
         lines = SHOWN.as_text(ONE).replace("\u00a0", " ").split("\n")
     assert lines[0] == (
         "minilm prefers the front, within what it reads: end − front −40.5 % [−45.5, −35.5] of the "
         "evidence's worth (1,944 queries), beyond the margin of 10 %."
     )
-    titles = [line for line in lines if line.startswith(("Verdicts", "Description: "))]
-    assert titles == [
-        "Verdicts",
-        "Description: quality by the answer's place",
-        "Description: what rotation changes",
-    ]
-    assert "minilm scores each passage by itself" in lines[lines.index(titles[0]) - 2]
+    assert "minilm scores each passage by itself" in lines[lines.index("Verdicts") - 2]
 
 
 @pytest.mark.parametrize("width", [80, 100])
@@ -95,14 +87,6 @@ def test_an_audit_fits_a_terminal(width: int) -> None:
         text = SHOWN.as_text(FOUR)  # a name of 32 letters
     assert max(map(shown_width, text.split("\n"))) <= width
     assert "−72.0 ± 5.0 %" in text.replace("\u00a0", " ")
-
-
-def test_nothing_asked_for_is_said() -> None:
-    counts = Measurement("bm25", "", counted("evidence", {"queries audited": 18}))
-    assert SHOWN.as_text(prepared(counts)) == (
-        "18 queries audited.\nNo verdict was asked for (--needles 0), and no description "
-        "(--describe)."
-    )
 
 
 def test_the_table_of_verdicts() -> None:
@@ -129,22 +113,11 @@ def test_verdicts_on_runs_stand_beside_those_on_models() -> None:
     runs = [invented_audit.of_run(), invented_audit.of_run("bm25.run", ALONE)]
     table = TABLES["verdicts"].table(prepared(*runs, *invented_audit.verdicts(invented_audit.ONE)))
     lines = {row[0]: dict(zip(heads(table), row, strict=True)) for row in cells(table)}
-    assert lines["splade.run"]["Effect"] == "two runs: end − front"
+    assert lines["splade.run"]["Effect"] == Contrast.RUNS
     assert lines["splade.run"]["nDCG@10"] == "−0.030 [−0.040, −0.020]"
     assert lines["splade.run"]["Worth"] == "–"
     assert lines["bm25.run"]["Prefers"] == "cannot tell"
-    assert "Two runs: evidence moved to the end" in table.notes[0]
-
-
-def test_effects_over_texts_read_whole_and_over_all_have_lines_of_their_own() -> None:
-    table = TABLES["effects"].table(ONE)
-    assert [row[1:5] for row in cells(table)] == [
-        ["end − front", "read whole", "1,944", "−40.5 % [−45.5, −35.5]"],
-        ["end − front", "all", "2,201", "−48.6 % [−53.1, −44.1]"],  # 1.2 of −0.405, ± 0.045
-        ["middle − ends", "read whole", "1,944", "−4.1 % [−10.1, +1.9]"],
-        ["rotation: end − front", "read whole", "1,204", "−28.3 % [−37.3, −19.3]"],
-    ]
-    assert "effects are over those that it reads whole" in table.notes[0]
+    assert "below 0 the front is preferred" in table.notes[0]
 
 
 def test_undefined_numbers_are_dashes() -> None:
@@ -153,8 +126,7 @@ def test_undefined_numbers_are_dashes() -> None:
     rows = prepared(
         of_model(Verdict(Question.PASSAGE, Preference.FRONT, [nothing, half], queries=9))
     )
-    table = TABLES["effects"].table(rows)
-    assert [row[-1] for row in cells(table)] == ["–", "−20.0 %"]
+    table = TABLES["verdicts"].table(rows)
     assert "nan" not in as_csv(table) + SHOWN.as_text(rows)
     assert not FIGURES["effects"].there(rows)  # without a margin
 
@@ -188,38 +160,6 @@ def test_effects_are_in_one_figure_a_panel_each_unit() -> None:
     assert "minilm: end − front" in names
 
 
-def test_single_queries_with_the_largest_effects_and_drawn_ones() -> None:
-    made = invented_audit.collected(invented_audit.audit())
-    (largest,) = (
-        table(SHOWN.own(made.rows), made.values) for table in SECTIONS["response"].by_query
-    )
-    assert heads(largest) == [
-        *("Query", "System", "Passage", "Chosen as"),
-        *("nDCG@10, as it is", "nDCG@10, rotated once", "end − front"),
-    ]
-    # of 1.8 and 1.0 in scores, shares of a worth of 4
-    assert cells(largest) == [
-        ["q2", "minilm", "c2", "largest", "1.000", "0.410", "−45.0 %"],
-        ["q1", "minilm", "c1", "largest", "1.000", "1.000", "−25.0 %"],
-        ["q3", "minilm", "c3", "largest", "0.500", "0.500", "–"],
-    ]
-
-
-def test_figures_that_describe_show_their_rows() -> None:
-    assert drawn(FIGURES["quality-by-position"], ONE) == ["nDCG@10"]
-    names = [text.get_text() for text in FIGURES["quality-by-position"].draw(ONE).legends[0].texts]
-    assert set(names) == {"minilm", "bm25 (first stage)"}
-
-
-def test_descriptions_have_their_numbers_in_tables() -> None:
-    gap = TABLES["rotation-gap"].table(ONE)
-    assert cells(gap)[0][:6] == [
-        *("nDCG@10", "minilm", "5,928", "0.800", "0.764", "−0.036 [−0.042, −0.030]"),
-    ]
-    psi = TABLES["psi"].table(ONE)
-    assert heads(psi) == ["Quality", "System", "Queries", "PSI", "By chance", "Excess", "p"]
-
-
 def test_the_page_of_one_model(tmp_path: Path) -> None:
     page = check(
         write_page(
@@ -231,12 +171,11 @@ def test_the_page_of_one_model(tmp_path: Path) -> None:
         "What was found",
         "What was run",
         "The same evidence at another place",
-        "Description: quality by answer position, and rotation",
         "Definitions",
         "Provenance",
     ]
     numbers = [cell for body in page.root.every("tbody") for cell in body.every("td")]
-    assert sum("data-value" in cell.attributes for cell in numbers) > 80
+    assert sum("data-value" in cell.attributes for cell in numbers) > 3
     assert all("data-value" not in cell.attributes for cell in numbers if cell.text == "–")
 
 
@@ -244,12 +183,6 @@ def test_names_of_any_kind_stay_as_they_are() -> None:
     rows = prepared(*invented_audit.verdicts({f"minilm{HOSTILE}": 0.9}))
     assert f"minilm{HOSTILE} prefers the front" in " ".join(SHOWN.headline(rows))
     assert cells(TABLES["verdicts"].table(rows))[0][0] == f"minilm{HOSTILE}"
-
-
-def test_the_first_stage_is_told_apart() -> None:
-    beside = replace(invented_audit.passage_verdict(0.0))
-    rows = prepared(Measurement("bm25", FIRST_STAGE, beside))
-    assert set(rows["name"]) == {"bm25 (first stage)"}
 
 
 def test_a_verdict_is_computed_again_from_its_rows(

@@ -682,13 +682,6 @@ def test_pointwise_scorers_and_lists_that_were_not_measured() -> None:
     assert says(pointwise) == [
         "minilm scores each passage by itself, so the order of the list does not matter."
     ]
-    declared = list_verdict(Nature(False, declared=True), None)
-    assert says(declared) == [
-        (
-            "minilm is declared to score each passage by itself, so the order of the list does not "
-            "matter."
-        )
-    ]
     # neither one that was not tried nor one that does not repeat itself is said to
     for nature in (Nature(False, tried=False), Nature(False, repeatable=False, noise=0.07)):
         assert not nature.order_matters_not

@@ -23,7 +23,7 @@ from positionbias.core.seeds import choose
 from positionbias.text.sentences import sentences
 from tests.audit.tasks import by_sentence, overlap, random_task, system, verdict_of, words_of
 
-SETTINGS = AuditSettings(draws=0)
+SETTINGS = AuditSettings(rotation=False)
 # twice a word's weight in front, once at the end
 front = by_sentence(lambda place, count: 2 - place / (count - 1))
 
@@ -156,7 +156,7 @@ def test_a_listwise_scorer_is_judged_in_ranks(task: Task) -> None:
         ]
         return (scores - scores.mean()).tolist()  # what a passage gets depends on its list
 
-    settings = replace(SETTINGS, lists="listwise", depth=10, needles=40)
+    settings = replace(SETTINGS, depth=10, needles=40)
     ranked = first_stage(task, "words", 10)
     results = results_of(ranked, listed, settings)
     verdict = verdict_of(results)

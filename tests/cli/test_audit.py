@@ -22,7 +22,7 @@ from ..tiny import candidates, collection_of, planted, saved_tk
 
 FRONT = "tests.audit.scorers:front_lover"
 BLIND = "tests.audit.scorers:blind"
-QUICK = "--draws 1 --depth 6 --describe".split()
+QUICK = "--depth 6".split()
 Command = Callable[..., tuple[int, str, str]]
 
 
@@ -60,12 +60,12 @@ def test_a_model_gets_verdict_tables_and_a_folder_for_the_report(
     )
     assert code == 0
     assert printed.startswith(f"{FRONT} prefers the front: end − front −")
-    assert printed.index("Verdicts") < printed.index("Description: quality by the answer's place")
+    assert "Verdicts" in printed
     assert "no --candidates: ranking by BM25 to depth 6" in said
     rows = load_rows(tmp_path / "found")
-    assert set(rows.statistic) >= {"answer", "PSI"}
+    assert "answer" in set(rows.statistic)
     assert set(rows.measure) >= {"position in the passage", "manipulations"}
-    assert "test=original" in set(rows.against)
+    assert "rotated once" in set(rows.statistic)
     manifest = read_manifest(tmp_path / "found", kind="results")
     assert manifest.name == f"Audit of {FRONT} on planted"
     assert [item.role for item in manifest.inputs] == ["collection", "model"]
@@ -141,23 +141,6 @@ def test_results_and_page_are_kept_without_out_and_a_second_run_replaces_them(
     assert "cannot tell from one run" in printed
 
 
-def test_the_candidates_given_as_a_run_too_are_measured_once(
-    posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
-) -> None:
-    code, printed, said = posbias(
-        *("audit", collection.path, run_path, "--candidates", run_path, *QUICK, "--json"),
-        *("--out", tmp_path / "found"),
-    )
-    assert code == 0
-    rows = json.loads(printed)["rows"]
-    assert len({row["model"] for row in rows}) == 1
-    other = tmp_path / "other.run"  # of the same tag, and no copy
-    other.write_text("".join(run_path.read_text().splitlines(keepends=True)[:-1]))
-    code, _, said = posbias("audit", collection.path, other, "--candidates", run_path, *QUICK)
-    assert code == 2
-    assert "found 'bm25' twice" in said
-
-
 def test_what_cannot_retrieve_is_said_before_bm25_goes_through_the_collection(
     posbias: Command, collection: Collection, tmp_path: Path
 ) -> None:
@@ -184,10 +167,6 @@ def test_what_cannot_retrieve_is_said_before_bm25_goes_through_the_collection(
             ),
         ),
         ((*one, "--vectors", tmp_path / "of-other"), "of-other: wanted vectors by the model dot"),
-        (
-            (*one, *("--vectors", tmp_path / "of-dot") * 2),
-            "of the same model; give one of them",
-        ),
     ):
         code, printed, said = posbias("audit", collection.path, "--retrieve", *arguments)
         assert (code, printed, said.count("\n")) == (2, "", 1), said

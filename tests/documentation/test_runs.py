@@ -36,7 +36,6 @@ TOY = {
     r"(posbias train .*)": r"\1 --max-steps 2 --validate-every 1 --batch-size 4",
     r"(posbias leakage find (?!.*--encoder).*)": r"\1 --encoder minilm",
     r"(posbias (?:audit|check) .*?)(?: --queries \d+)?$": r"\1 --queries 9 --depth 8",
-    r"--lengths 128,256,512": "--lengths 64,128",
     r"(posbias teach .*)": r"\1 --depth 4",
     # of which the small queries have some
     r"(posbias leakage overlap msmarco .*)": r"\1 --ngram 5",

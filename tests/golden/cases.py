@@ -22,12 +22,7 @@ from tests.audit import scorers
 from .inputs import Inputs
 
 Case = Callable[[Inputs, Path], Sequence[Any]]
-AUDIT = s.AuditSettings(  # few buckets, so that they hold queries enough
-    measures=("nDCG@10",),
-    buckets=s.Buckets.parse("0,0.2,0.5,1"),
-    minimum=3,
-    describe=True,
-)
+AUDIT = s.AuditSettings()
 
 
 def shown(inputs: Inputs, out: Path) -> Sequence[Any]:
@@ -130,12 +125,7 @@ def evaluate_leaked(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 def audit_of_runs(inputs: Inputs, out: Path) -> Sequence[Any]:
     audited = s.Audited(rotated=[(inputs.rotated, inputs.rotated_run)])
-    settings = s.AuditSettings(minimum=3, describe=True)
-    return [
-        pb.audit_systems(
-            inputs.planted, [inputs.runs["test"]], audited=audited, settings=settings
-        ).to_frame()
-    ]
+    return [pb.audit_systems(inputs.planted, [inputs.runs["test"]], audited=audited).to_frame()]
 
 
 def audit_of_functions(inputs: Inputs, out: Path) -> Sequence[Any]:
@@ -144,16 +134,12 @@ def audit_of_functions(inputs: Inputs, out: Path) -> Sequence[Any]:
         models=[scorers.blind, scorers.front_lover, scorers.first_placed],
         candidates=inputs.runs["test"],
     )
-    return [
-        pb.audit_systems(
-            inputs.planted, audited=audited, settings=replace(AUDIT, draws=2)
-        ).to_frame()
-    ]
+    return [pb.audit_systems(inputs.planted, audited=audited, settings=AUDIT).to_frame()]
 
 
-def audit_with_lengths(inputs: Inputs, out: Path) -> Sequence[Any]:
-    """Evidence by query terms, and texts of three lengths."""
-    settings = replace(AUDIT, evidence="terms", lengths="40,80,160")
+def audit_by_terms(inputs: Inputs, out: Path) -> Sequence[Any]:
+    """Evidence by query terms."""
+    settings = replace(AUDIT, evidence="terms")
     audited = s.Audited(models=[scorers.end_lover], candidates=inputs.runs["test"])
     return [pb.audit_systems(inputs.planted, audited=audited, settings=settings).to_frame()]
 
@@ -165,7 +151,7 @@ def audit_of_a_model(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 
 def audit_of_a_retriever(inputs: Inputs, out: Path) -> Sequence[Any]:
-    settings = replace(AUDIT, retrieve=True, depth=20, measures=("nDCG@10", "R@20"))
+    settings = replace(AUDIT, retrieve=True, depth=20)
     return [
         pb.audit_systems(
             inputs.planted, audited=s.Audited(models=[inputs.dot]), settings=settings
@@ -330,7 +316,7 @@ WITHOUT_TRAINING: dict[str, Case] = {
         evaluate_leaked,
         audit_of_runs,
         audit_of_functions,
-        audit_with_lengths,
+        audit_by_terms,
         audit_of_a_model,
         audit_of_a_retriever,
         check,

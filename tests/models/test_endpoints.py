@@ -657,7 +657,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return planted(tmp_path_factory.mktemp("endpoints") / "planted", settings)
 
 
-SETTINGS = AuditSettings(needles=10, draws=1, depth=8)
+SETTINGS = AuditSettings(needles=10, depth=8)
 
 
 def ranked_by_overlap(query: str, passages: list[str]) -> list[float]:
@@ -701,11 +701,7 @@ def test_an_audit_is_that_of_the_same_model_called_here(
         collection.path, audited=Audited(models=[name]), settings=settings
     )
     told = capsys.readouterr().err
-    assert re.search(
-        rf"{form}(, whole collection)?: about [\d,]+ texts to score, [\d,]+ characters and [\d,]+ "
-        r"tokens to send at",
-        told,
-    )
+    assert re.search(rf"{form}(, whole collection)?: about [\d,]+ texts to score at", told)
     here = positionbias.audit_model(local, collection, settings=settings)
     left, right = (found.to_frame().drop(columns="model") for found in (served, here))
     assert left.round(4).equals(right.round(4))
@@ -719,10 +715,6 @@ def test_an_audit_is_that_of_the_same_model_called_here(
             collection.path, audited=Audited(models=[name]), settings=settings
         )
         assert again.to_frame().equals(served.to_frame())
-        assert (
-            "the pilot's answers are kept from before; each step reports what it sends"
-            in capsys.readouterr().err
-        )
         assert server.requests == before
 
 

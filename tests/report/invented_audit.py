@@ -1,5 +1,4 @@
-"""An invented audit: verdicts, qualities by bucket and what rotation changes, of systems that lean
-by a set amount.
+"""An invented audit: verdicts of systems that lean by a set amount.
 
 Nothing here was measured. ``lean`` 1 loses 0.1 of nDCG@10 from the first bucket to the last, and 45
 % of its worth where its evidence moves there; 0 has no preference.
@@ -8,7 +7,6 @@ Nothing here was measured. ``lean`` 1 loses 0.1 of nDCG@10 from the first bucket
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,10 +23,9 @@ from positionbias.audit.answers import (
 )
 from positionbias.audit.audit import EVIDENCE
 from positionbias.audit.measured import audit_rows, raw_rows
-from positionbias.audit.systems import FIRST_STAGE, RERANKER, RUN, Measurement, Rows, counted
+from positionbias.audit.systems import RERANKER, RUN, Measurement, Rows, counted
 from positionbias.audit.two_runs import by_query
 from positionbias.core import rows as of_rows
-from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected
 
@@ -114,45 +111,6 @@ def verdicts(systems: Mapping[str, float]) -> list[Measurement]:
     ]
 
 
-def quality(system: str, lean: float) -> Rows:
-    """Quality in 20 buckets, of which the last is too small and has no mean, and PSI."""
-    random = np.random.default_rng(len(system))
-    places = np.linspace(0, 1, 20)
-    means = QUALITY - 0.1 * lean * places + random.normal(0, 0.006, 20)
-    common = {"measure": NDCG, "scale": "relative", "counted": "queries"}
-    psi = 1 - min(means[:-1]) / max(means[:-1])
-    rows: list[Mapping[str, Any]] = [
-        {
-            **common,
-            "statistic": "mean",
-            "value": mean if low < 0.95 else None,
-            "bounds": Interval(mean - 0.01, mean + 0.01) if low < 0.95 else None,
-            "axis": "position",
-            "at": (low + high) / 2,
-            "label": f"{low:.2f} to {high:.2f}",
-            "count": 300 if low < 0.95 else 7,
-        }
-        for mean, (low, high) in zip(means, pairwise(np.linspace(0, 1, 21)), strict=True)
-    ]
-    tested = {"statistic": "PSI", "value": psi, "expected": 0.041, "p": 0.0004, "count": QUERIES}
-    excess = {"statistic": "debiased PSI", "value": psi - 0.041}
-    bounds = Interval(psi - 0.071, psi - 0.011)
-    return [*rows, {**common, **tested}, {**common, **excess, "bounds": bounds}]
-
-
-def gap(lean: float) -> Rows:
-    """What rotation changes: −0.04 at a lean of 1."""
-    change = -0.04 * lean
-    common = {"measure": NDCG, "scale": "rotation", "count": QUERIES, "counted": "queries"}
-    difference = {"test": "rotated", "against": "test=original", "value": change, "p": 0.0002}
-    bounds = Interval(change - 0.006, change + 0.006)
-    return [
-        {**common, "statistic": "mean", "value": QUALITY, "test": "original"},
-        {**common, "statistic": "mean", "value": QUALITY + change, "test": "rotated"},
-        {**common, "statistic": "difference", **difference, "bounds": bounds},
-    ]
-
-
 def single_queries(lean: float) -> Rows:
     """Three queries, of which the second changes most."""
     moved = {
@@ -170,10 +128,8 @@ def audit(systems: Mapping[str, float] = ONE) -> list[Measurement]:
     """All that one audit of these systems measured, by how far each leans to the front."""
     made = verdicts(systems)
     made.append(Measurement("bm25", "", counted(EVIDENCE, {"queries audited": QUERIES})))
-    made.append(Measurement("bm25", FIRST_STAGE, quality("bm25", 0.1)))
     for system, lean in systems.items():
-        for rows in (quality(system, lean), gap(lean), single_queries(lean)):
-            made.append(Measurement(system, RERANKER, rows))
+        made.append(Measurement(system, RERANKER, single_queries(lean)))
     return made
 
 

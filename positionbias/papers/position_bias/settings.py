@@ -209,9 +209,9 @@ class RemedySettings(GridSettings):
     def audit(self) -> AuditSettings:
         """Return the settings of moving sentences."""
         return AuditSettings(
-            measures=self.measures[:1],
+            measure=self.measures[0],
             needles=self.moved_queries,
-            draws=0,
+            rotation=False,
             depth=self.depth,
             seed=self.seed,
         )

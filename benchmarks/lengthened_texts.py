@@ -1,21 +1,14 @@
-"""Move the same evidence through five places of texts of several lengths, padded with other
-passages of the collection.
+"""Texts with the same evidence at five places, padded to a length by other passages.
 
 A text of length L holds a *piece* and fillers, as many whole sentences of other passages, in a
 drawn order, as fit into L. A query has one sequence of fillers: a longer text begins with the
 fillers of a shorter one, and the piece is put at the sentence boundary nearest to each place, a
-share of the fillers. Decisions [decision]:
+share of the fillers.
 
 - The piece is the sentence with the evidence and as many of its neighbours as fit into half of the
-  shortest length, so that texts stay natural and all lengths have the same piece. Longer evidence
-  is skipped and counted.
-- Competitors are the query's first ``COMPETITORS`` candidates that are not judged relevant, each a
-  drawn sentence with its neighbours, in texts of the same length with the same fillers. They stand
-  at place 0, so every place of a length is compared with the same competitors in the same unit, and
-  the effect of length at place 0 is separate from that of place.
+  shortest length. Longer evidence is skipped and counted.
 - Fillers are neither among the query's first ``TOP`` candidates nor judged relevant, contain none
   of its answers as text, and come from other articles if the collection records articles.
-- At most ``MOST`` queries are scored, as long texts are slow.
 """
 
 from __future__ import annotations
@@ -28,40 +21,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from positionbias.audit.made_ids import made_id
-from positionbias.audit.manipulate import Texts
 from positionbias.audit.perturb import has_end
-from positionbias.audit.reads import Reads
-from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import Rows, System, Task, counted
+from positionbias.audit.systems import Task
 from positionbias.core.collection import Collection
 from positionbias.core.records import Query
-from positionbias.core.seeds import below, choose, drawn_order
-from positionbias.evaluation.length_grid import (
-    LENGTHS,
-    PLACES,
-    Scored,
-    grid_rows,
-)
-from positionbias.models.protocols import token_reader
+from positionbias.core.seeds import below, choose
 from positionbias.text.sentences import sentence_spans
 from positionbias.text.words import split_words
 
-__all__ = [
-    "COMPETITORS",
-    "CUT",
-    "MOST",
-    "Material",
-    "Piece",
-    "length_rows",
-    "make_materials",
-    "sizes_of",
-]
-
-MOST = 100
+PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
 COMPETITORS = 10
 TOP = 30  # candidates that cannot be fillers
-CUT = "limit"
 LONG, LONELY, UNFILLED = (
     "evidence longer than half of the shortest length",
     "fewer than two irrelevant candidates",
@@ -108,27 +78,6 @@ class Material:
         """Return the text of this length with a piece at a place."""
         before, behind, _ = self.split(piece, length, place)
         return " ".join([*before, piece.text, *behind])
-
-    @property
-    def names(self) -> list[str]:
-        """The names of a length's texts: of the evidence at each place, then of the competitors."""
-        number = len(PLACES) + len(self.others)
-        return [made_id(self.query.query_id, place) for place in range(number)]
-
-    def texts(self, length: int) -> dict[str, str]:
-        """Return all texts of one length by name."""
-        made = [self.text(self.piece, length, place) for place in PLACES]
-        made += [self.text(other, length, PLACES[0]) for other in self.others]
-        return dict(zip(self.names, made, strict=True))
-
-
-def sizes_of(system: System) -> tuple[Sizes, str]:
-    """Return the function that measures texts, and its unit: a model's tokens if it has a
-    tokenizer, else words.
-    """
-    if (reader := token_reader(system.model)) is not None:
-        return lambda texts: [len(row) for row in reader.read_passages(list(texts))], "tokens"
-    return lambda texts: [len(text.split()) for text in texts], "words"
 
 
 def _articles(collection: Collection) -> np.ndarray | None:
@@ -284,84 +233,3 @@ def _fillers(
             filled += sizes(every) if every else []
         used, wanted = min(wanted, number), 2 * wanted
     return fill, filled
-
-
-def length_rows(
-    system: System,
-    task: Task,
-    query_ids: Sequence[str],
-    reads: Reads,
-    settings: AuditSettings,
-    tell: Callable[[str], None],
-) -> Rows:
-    """Score the evidence at all places of texts of ``settings.lengths``, and return its lead over
-    its competitors and the effects of place, length and truncation as rows; none if no query has
-    texts or all competitors score alike.
-    """
-    lengths, seed = settings.lengths or (), settings.seed
-    sizes, unit = sizes_of(system)
-    materials, skipped, apart = make_materials(
-        task,
-        query_ids,
-        lengths,
-        sizes,
-        most=min(MOST, settings.needles),
-        seed=seed,
-        level=settings.relevant_from,
-    )
-    grid: Rows = []
-    labels = [one.cluster for one in materials]
-    if materials:
-        by_length = [_scored(system, task, materials, length, reads, seed) for length in lengths]
-        columns = [np.stack(column, axis=1) for column in zip(*by_length, strict=True)]
-        leads, units, beyond, cut = columns
-        grid = grid_rows(Scored(lengths, leads, units, beyond, cut, labels))
-    if not grid:
-        why = "; ".join(f"{number:,} queries: {reason}" for reason, number in skipped.items())
-        tell(
-            f"{system.name}: no text of these lengths could be compared "
-            f"({why or 'competitors that all score alike'})"
-        )
-        return []
-    numbers: dict[str, float | str] = {
-        "unit": unit,
-        "fillers": apart,
-        CUT: reads.found,
-        "competitors": max(len(one.others) for one in materials),
-        "clusters": len(set(labels)),
-        **{f"left out: {reason}": number for reason, number in skipped.items()},
-    }
-    return [*counted(LENGTHS, numbers), *grid]
-
-
-def _scored(
-    system: System, task: Task, materials: Sequence[Material], length: int, reads: Reads, seed: int
-) -> tuple[np.ndarray, ...]:
-    """Return leads, units, and whether the evidence starts beyond the limit or is cut by it, one
-    row per query.
-    """
-    made = {name: text for one in materials for name, text in one.texts(length).items()}
-    # in a drawn order, as a scorer may depend on the order of its list
-    lists = {
-        one.query.query_id: (one.query.text, drawn_order(one.names, seed, "length grid"))
-        for one in materials
-    }
-    description = f"{system.name}: texts of {length:,}"
-    scored = system.scores(task, Texts(made, task.collection), lists, description)
-    rows = []
-    for one in materials:
-        every = np.array([scored[one.query.query_id][name] for name in one.names])
-        own, others = every[: len(PLACES)], every[len(PLACES) :]
-        split = [one.split(one.piece, length, place) for place in PLACES]
-        words = one.piece.text.split()
-        if reads.from_end:
-            sides = [behind for _, behind, _ in split]
-            versions = [[[end, *side] for side in sides] for end in (words[-1], one.piece.text)]
-        else:
-            sides = [before for before, _, _ in split]
-            versions = [[[*side, end] for side in sides] for end in (words[0], one.piece.needed)]
-        begun, ended = (
-            np.array(reads.fits(one.query.text, list(map(" ".join, texts)))) for texts in versions
-        )
-        rows.append((own - others.mean(), others.std(), ~begun, begun & ~ended))
-    return tuple(np.array(column) for column in zip(*rows, strict=True))
