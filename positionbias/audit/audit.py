@@ -127,11 +127,7 @@ def audit(
     results = [Measurement(task.candidates.name, "", counted(EVIDENCE, counts))]
     check_names(systems)
     for system in systems:
-        if system.retriever is not None:
-            tell(f"{system.name}: {system.retriever.cost(rotation=settings.rotation)}")
-    for system in systems:
         tell(f"auditing {system.name}")
-        system.advise(task)
         if system.model is not None:
             results += _of_model(system, task, settings, tell)
         elif system.rotated:
@@ -158,6 +154,10 @@ def _of_model(
 ) -> list[Measurement]:
     """Return the verdicts on a model and the rows behind them."""
     measure = settings.measure
+    if system.retriever is not None:
+        tell(f"{system.name}: {system.retriever.cost(rotation=settings.rotation)}")
+    elif system.model is not None:
+        task.config.advise(system.model, task.candidates.pairs)
     pilot = _pilot(system, task, settings, tell)
     ranked, rotated = system.ranked(task), None
     if ranked.tied:

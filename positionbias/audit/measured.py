@@ -70,41 +70,29 @@ def audit_rows(task: Task, results: Sequence[Measurement]) -> Collected:
 
 
 def _of_verdict(verdict: Verdict) -> Iterator[dict[str, Any]]:
-    question, head = str(verdict.question), verdict.leading
-    yield {
-        "measure": question,
-        "statistic": ANSWER,
-        "value": None,
-        "answer": str(verdict.preference),
-        "reason": verdict.reason,
-        "margin": verdict.margin,
-        "count": verdict.queries,
-        "counted": "queries",
-        "unit": head.unit if head else "",
-        "subset": verdict.subset,
-        "label": str(head.contrast) if head else "",
-    }
-    numbers = {
-        statistic: getattr(verdict, name)
-        for name, (statistic, _) in NUMBERS.items()
-        if getattr(verdict, name) != Verdict.__dataclass_fields__[name].default
-    }
-    for statistic, number in numbers.items():
-        yield {"measure": question, "statistic": statistic, "value": float(number)}
+    head = verdict.leading
+
+    def fact(statistic: str, value: float | None = None, **more: Any) -> dict[str, Any]:
+        return {"measure": str(verdict.question), "statistic": statistic, "value": value, **more}
+
+    yield fact(
+        ANSWER,
+        answer=str(verdict.preference),
+        reason=verdict.reason,
+        margin=verdict.margin,
+        count=verdict.queries,
+        counted="queries",
+        unit=head.unit if head else "",
+        subset=verdict.subset,
+        label=str(head.contrast) if head else "",
+    )
+    for name, (statistic, _) in NUMBERS.items():
+        if getattr(verdict, name) != Verdict.__dataclass_fields__[name].default:
+            yield fact(statistic, float(getattr(verdict, name)))
     if verdict.within is not None:
-        yield {
-            "measure": question,
-            "statistic": WITHIN,
-            "value": None,
-            "answer": str(verdict.within),
-        }
+        yield fact(WITHIN, answer=str(verdict.within))
     if verdict.among:
-        yield {
-            "measure": question,
-            "statistic": AMONG,
-            "value": verdict.depth,
-            "label": verdict.among,
-        }
+        yield fact(AMONG, verdict.depth, label=verdict.among)
     for effect in verdict.effects:
         yield {
             "measure": str(effect.contrast),

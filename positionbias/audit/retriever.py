@@ -114,8 +114,7 @@ def check_retrieval(
     """Check, before anything is ranked, that models retrieve and that vectors are of one of them.
 
     Raises:
-        InputError: vectors of none of the models, or as ``Retriever``.
-        SettingError: as ``Retriever``.
+        InputError, SettingError: as ``Retriever``, or vectors of none of the models.
     """
     encoders = [(one, SingleVectors(one, config)) for one in checkpoints]
     if vectors is None:

@@ -178,11 +178,6 @@ class System:
             )
         return run
 
-    def advise(self, task: Task) -> None:
-        """Remark where another precision would be faster for a re-ranker."""
-        if self.model is not None and self.retriever is None:
-            task.config.advise(self.model, task.candidates.pairs)
-
     def scored(
         self,
         task: Task,

@@ -27,7 +27,6 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.ops.artefacts import page_of
 from positionbias.planted.generator import PlantedSettings, write_planted
 from tests.audit.scorers import blind, front_lover
 
@@ -137,9 +136,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "judged"
 
 
-def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(
-    judged: Path, tmp_path: Path
-) -> None:
+def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(judged: Path) -> None:
     settings = AuditSettings(evidence="terms", depth=6)
     found = pb.audit_model([front_lover, blind], str(judged), settings=settings)
     verdicts = [verdict for verdict in found.verdicts if verdict.question == Question.PASSAGE]
@@ -156,11 +153,6 @@ def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(
         "relevant passage"
     )
     assert "of moving the sentence chosen by query terms" in " ".join(str(found).split())
-    found.save(tmp_path / "found")
-    page_of([tmp_path / "found"], tmp_path / "page.html", overwrite=False)
-    text = (tmp_path / "page.html").read_text()
-    assert "of moving the sentence chosen by query terms" in text
-    assert "Uncorrected for the errors of query terms" in text
     checked = pb.check(
         str(judged),
         audited=Audited(models=[front_lover]),

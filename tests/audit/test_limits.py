@@ -97,13 +97,6 @@ def test_an_interval_within_passes_one_beyond_fails_all_else_is_open(
     )
 
 
-def test_wanted_queries_are_counted_as_they_are_drawn() -> None:
-    inside, open_ = effect(MIDDLE, 0.0, -0.001, 0.001), effect(ENDS, 0.0, -0.04, 0.04)
-    check = one([passage(inside, open_, drawn=250)], max_response=0.02)
-    assert check.measured == Measured("end − front", NDCG, 0.0, -0.04, 0.04, 100, 250)
-    assert check.wanted == 1_000
-
-
 def test_of_several_contrasts_all_must_pass_and_one_is_enough_to_fail() -> None:
     inside, open_, beyond = (0.0, -0.01, 0.01), (0.0, -0.04, 0.04), (0.05, 0.03, 0.07)
     assert response(inside, inside).outcome is Outcome.PASS

@@ -344,11 +344,3 @@ def test_queries_without_trial_say_why(tmp_path: Path) -> None:
         one.query_id for one in make_trials(task, ["q4", "q1"], most=1, orders=2, seed=1)[0]
     ] == ["q4"]
     assert trials[0].names == [made_id("q1", place) for place in range(12)]
-
-
-def test_the_order_of_queries_changes_no_trial(invented: Task) -> None:
-    forwards, _ = make_trials(invented, invented.query_ids, most=99, orders=4, seed=3)
-    backwards, _ = make_trials(invented, invented.query_ids[::-1], most=99, orders=4, seed=3)
-    assert forwards == backwards
-    other, _ = make_trials(invented, invented.query_ids, most=99, orders=4, seed=4)
-    assert other != forwards

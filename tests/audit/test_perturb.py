@@ -228,13 +228,6 @@ def test_a_piece_without_an_end_is_never_read_as_one_with_the_next() -> None:
     )
 
 
-def test_more_orders_add_exchanges_and_change_none() -> None:
-    parts = Parts(LETTERS[:6], 3)
-    few, many = (exchanges(parts, FILL, orders, drawn_by(5)) for orders in (2, 8))
-    assert many[: len(few)] == few
-    assert len({(one.before, one.after) for one in many}) == len(many)
-
-
 WORDS = "further remarks notes various follow perhaps sooner topic hint what oil".split()
 
 
@@ -253,14 +246,6 @@ def test_filler_shares_no_word_with_the_text_to_be_avoided(
     assert not any(word.startswith(stem[:4]) for word in used for stem in words if len(stem) > 3)
     assert len(sentences(made)) == 1
     assert len(sentences(f"{made} Oil burns. {made}")) == 3
-
-
-def test_each_query_has_a_filler_of_its_own() -> None:
-    known = [f"{a}{b}ord" for a in "bcdfghkl" for b in "aeiou"]
-    made = [filler("", known, 1, f"q{number}") for number in range(50)]
-    assert len(set(made)) == 50
-    assert made[0] == filler("", known, 1, "q0")
-    assert {word.strip(".").casefold() for text in made for word in text.split()} == {*known}
 
 
 class Texts(list[str]):

@@ -13,8 +13,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from positionbias.audit.answers import Contrast, Effect, Preference, Question, Verdict
 from positionbias.audit.lists import Nature, OrderSlopes
@@ -141,17 +139,6 @@ def test_rotation_alone_shows_a_preference_and_cannot_show_that_there_is_none() 
 )
 def test_wanted_queries(value: float, half: float, queries: int, wanted: int) -> None:
     assert wanted_queries(effect(ENDS, value, value - half, value + half, queries), 0.1) == wanted
-
-
-@pytest.mark.parametrize("contrast", [ENDS, MIDDLE])
-def test_wanted_queries_are_the_same_for_the_ends_and_the_middle(contrast: Contrast) -> None:
-    # 0.08 is farther from 0 than from the margin: (0.09 / 0.08)² = 1.27 times as many
-    assert wanted_queries(effect(contrast, 0.08, -0.01, 0.17), 0.1) == 130
-    assert wanted_queries(effect(contrast, 0.02, -0.1, 0.14), 0.1) == 230  # (0.12 / 0.08)²
-    assert wanted_queries(effect(contrast, 0.2, -0.1, 0.5), 0.1) == 230
-    # 0 is left out already: one more
-    assert wanted_queries(effect(contrast, 0.08, 0.02, 0.14), 0.1) == 101
-    assert wanted_queries(effect(contrast, 0.1, 0.05, 0.15), 0.1) == 101
 
 
 def test_wanted_queries_have_80_percent_power_where_that_is_known() -> None:
@@ -303,16 +290,6 @@ def test_a_preference_in_words(
         pytest.approx(-10 * size, abs=0.06),
         pytest.approx(-size / 10, abs=6e-4),
     )
-
-
-def test_a_preference_that_changes_no_rank_says_so_and_asks_for_nothing() -> None:
-    found = measured(-0.5)
-    still = replace(
-        found, by_unit={**found.by_unit, "ranks": np.zeros((200, 4)), NDCG: np.zeros((200, 4))}
-    )
-    made = verdict(still)
-    assert made.preference == Preference.FRONT
-    assert says(made)[1] == "Yet no passage changes its rank by it, as scores are too far apart."
 
 
 def test_where_few_texts_are_read_whole_their_contrast_shows_a_preference_or_decides_nothing() -> (
@@ -573,24 +550,6 @@ def test_where_almost_nothing_is_read_whole_it_cannot_tell_and_says_what_the_lim
     assert "cannot tell" in says(made)[1]
 
 
-@given(
-    st.tuples(*[st.floats(-1, 1)] * 3),
-    st.sampled_from([0.0, 0.05, 0.5, 2.0]),
-    st.integers(0, 12),
-    st.floats(0, 1),
-    st.integers(0, 5),
-)
-def test_every_verdict_is_one_to_three_sentences_without_nan(
-    means, noise: float, queries: int, share: float, seed: int
-) -> None:
-    rng = generator(seed, "any")
-    whole = rng.random((queries, 3)) < share
-    found = measured(*means, noise=noise, queries=queries, whole=whole)
-    for values in found.by_unit.values():
-        values[rng.random(values.shape) < 0.2] = np.nan
-    verdict(found, reads=Reads(everything, 60.0, "its scores"))
-
-
 LISTWISE = Nature(True)
 
 
@@ -652,19 +611,6 @@ def test_the_middle_of_the_list(
     assert made.effects[0].contrast == (
         Contrast.ORDER if "first" in places else Contrast.ORDER_MIDDLE
     )
-
-
-def test_queries_wanted_of_lists_are_counted_as_they_are_drawn() -> None:
-    slopes = 9 * generator(1, "list").normal(size=(100, 2))
-    few, many = (
-        list_verdict(LISTWISE, OrderSlopes(slopes, [f"p{i}" for i in range(100)]), drawn)
-        for drawn in (100, 300)
-    )
-    assert few.preference == Preference.UNKNOWN
-    assert few.wanted
-    assert few.wanted > 100
-    assert many.wanted == pytest.approx(3 * few.wanted, rel=0.1)
-    assert many.drawn == 300
 
 
 def test_lists_without_a_middle_are_judged_by_their_ends_alone() -> None:
