@@ -185,15 +185,14 @@ class Limits:
 
     max_response: float | None = setting(
         None,
-        "The largest effect of moving the answering sentence through its passage, on the first "
-        "measure.",
+        "The largest effect of moving the answering sentence through its passage, on the measure.",
         least=0,
         metavar="X",
     )
     max_movement: float | None = setting(
         None,
         "The largest effect of rotating the answer to the end instead of to the front, on the "
-        "first measure.",
+        "measure.",
         least=0,
         metavar="X",
     )

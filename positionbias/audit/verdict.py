@@ -56,7 +56,7 @@ __all__ = [
     "wanted_queries",
 ]
 
-MEASURE_MARGIN = 0.02  # the smallest effect of interest in the first measure [decision]
+MEASURE_MARGIN = 0.02  # the smallest effect of interest in the measure [decision]
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
 LEAST_READ = 0.1  # share of the trials: below it there is no verdict on preference within the limit
 MOST_QUERIES = 1_000_000  # the largest number given as advice

@@ -242,21 +242,18 @@ def test_a_table_sorts_upwards_downwards_and_back(browser: Browser, pages: dict[
 
 def test_merged_names_are_written_out_when_sorted(browser: Browser, pages: dict[str, Path]) -> None:
     browser.open(pages["four"])
-    table = "table-effects"
+    table = "table-verdicts"
     browser.run("document.querySelectorAll('details').forEach(part => part.open = true)")
     body = f"[...document.querySelectorAll('#{table} tbody')].map(body => body.outerHTML)"
     before = browser.run(body)
     spans = f"document.querySelectorAll('#{table} [rowspan]').length"
-    assert browser.run(spans) == 4 + 4  # each system, and its effect end − front
+    assert browser.run(spans) == 1  # the system with a verdict on the list too
     rows = f"[...document.querySelectorAll('#{table} tbody tr')].map(row => row.cells.length)"
     browser.click(head(table, "Worth"))
     assert browser.run(spans) == 0
     assert len(set(browser.run(rows))) == 1
-    *texts, last = column(browser, table, 4)
-    values = [float(text.replace("−", "-").removesuffix("\xa0%")) for text in texts]
-    assert (len(values), values, last) == (16, sorted(values), "–")
     names = column(browser, table, 0)
-    assert [names.count(name) for name in invented_audit.FOUR] == [4, 4, 5, 4]
+    assert [names.count(name) for name in invented_audit.FOUR] == [1, 1, 2, 1]
     browser.click(head(table, "Worth"))
     browser.click(head(table, "Worth"))
     assert browser.run(body) == before
@@ -320,4 +317,4 @@ def test_a_script_of_another_would_not_run_and_would_be_seen(
     browser.open(page)
     assert browser.run("typeof hacked") == "undefined"
     assert any("Content Security Policy" in message for message in browser.messages)
-    assert browser.run("document.querySelectorAll('thead button').length") > 10  # ours runs
+    assert browser.run("document.querySelectorAll('thead button').length") > 5  # ours runs
