@@ -210,7 +210,7 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return planted(tmp_path_factory.mktemp("encoders") / "planted", settings)
 
 
-SETTINGS = AuditSettings(needles=20, draws=2, depth=20)
+SETTINGS = AuditSettings(needles=20, depth=20)
 
 
 def test_encode_and_retrieve(collection: Collection, folder: Path) -> None:
