@@ -214,7 +214,7 @@ def _releases() -> None:
 @pytest.fixture
 def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the demo plant 100 passages and train a few hundred weights for two steps."""
-    from positionbias.experiments.model_settings import ModelSettings
+    from positionbias.experiments.models import ModelSettings
     from positionbias.papers.position_bias import study
     from positionbias.papers.position_bias.settings import PositionBiasSettings
     from positionbias.planted.settings import PlantedSettings

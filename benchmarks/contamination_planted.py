@@ -30,7 +30,7 @@ from pandas import DataFrame
 from positionbias.core import rows
 from positionbias.core.collection import Collection
 from positionbias.core.progress import set_quiet
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.new_encoder import make_encoder
 from positionbias.models.settings import EncoderSettings

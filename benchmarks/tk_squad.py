@@ -29,8 +29,8 @@ from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.records import Comparison
 from positionbias.evaluation.significance import clusters_by_passage, compare
 from positionbias.evaluation.trainings import compare_trainings
-from positionbias.experiments.artefacts import checkpoint_facts
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.measured import checkpoint_facts
+from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.formats.squad import import_squad

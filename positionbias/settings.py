@@ -19,7 +19,7 @@ from positionbias.core.validation_draw import ValidationDraw
 from positionbias.dense.settings import AnnSettings, DenseSearch
 from positionbias.engine.choose import Engine
 from positionbias.evaluation.fusing import Fusing
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import ModelSettings
 from positionbias.firststage.settings import Bm25Search, Bm25Settings
 from positionbias.formats.release_settings import MsmarcoDocsSettings, MsmarcoSettings
 from positionbias.formats.trec_docs import Reading

@@ -24,7 +24,7 @@ from positionbias.core.files import sha256_file
 from positionbias.core.publish import atomic_folder
 from positionbias.core.validation_draw import ValidationDraw
 from positionbias.engine.choose import Engine
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.step import Steps
 from positionbias.experiments.workspace import Workspace
 from positionbias.firststage.bm25 import Bm25Settings

@@ -1,21 +1,31 @@
-"""Systems of a study on its tests, as rows: effectiveness by query, comparisons, logs of trainings.
+"""What studies share of their measurements: systems on their tests as rows (effectiveness by query,
+comparisons, logs of trainings), contents of collections and rotations, ends of trainings, the test
+queries that are drawn, and checks of given candidates.
 
 A system is named by its ``Facts``, the same for all its seeds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from positionbias.core.collection import Collection
+from positionbias.core.convergence import Ending
+from positionbias.core.errors import bad_input
+from positionbias.core.files import read_json
 from positionbias.core.interval import Interval
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected
+from positionbias.core.run import Run, read_rankings, read_run
+from positionbias.core.seeds import drawn_order
 from positionbias.evaluation.answers import Compared, compared
+from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.records import Comparison, Facts
 from positionbias.evaluation.significance import HOLM, adjust, clusters_by_passage
 from positionbias.evaluation.trainings import (
@@ -25,15 +35,30 @@ from positionbias.evaluation.trainings import (
     mean_interval,
     query_means,
 )
+from positionbias.models.checkpoint import LOG, read_log
+from positionbias.models.remedied import trained_folder
+from positionbias.models.tensors import FACTS
+from positionbias.positions.debias import rotation_of
+from positionbias.positions.rewrite import Rewritten
+from positionbias.positions.rotation_facts import add_rotation as add_counts
 from positionbias.training.measured import training_rows
 
 __all__ = [
     "FIRST_STAGE",
+    "LOOKED_AT",
     "POSITION_ONLY",
     "Systems",
     "Tested",
     "Trial",
+    "add_contents",
+    "add_rotation",
     "against",
+    "as_ended",
+    "check_candidates",
+    "checkpoint_facts",
+    "drawn_queries",
+    "ending_at",
+    "judgements",
     "over",
     "own_judgements",
     "system_cells",
@@ -219,3 +244,90 @@ def over(repeats: Mapping[Repeat, object]) -> dict[str, Any]:
     trainings = len({seed for seed, _ in repeats if seed is not None})
     several = "trainings and queries" if trainings > 1 else "queries"
     return {"trainings": trainings or None, "interval": several}
+
+
+def as_ended(facts: Facts, *models: Path) -> Facts:
+    """Mark facts as unfinished if one of these trainings is; a model that a dry run has not made
+    changes nothing.
+    """
+    unfinished = facts.unfinished or any(ending_at(model).unfinished for model in models)
+    return replace(facts, unfinished=unfinished)
+
+
+def ending_at(model: Path) -> Ending:
+    """Return how the training of a checkpoint ended."""
+    own = trained_folder(model)
+    return read_log(own).ending if (own / LOG).is_file() else Ending()
+
+
+def checkpoint_facts(model: Path) -> Mapping[str, Any]:
+    """Return a checkpoint's own record: kind, shape, re-ranking depth."""
+    return read_json(trained_folder(model) / FACTS, what="a checkpoint's facts")
+
+
+def add_contents(made: Collected, collection: Collection, **cells: Any) -> None:
+    """Add the numbers of a collection's passages and, by split, of its queries, judgements and
+    answers.
+    """
+    made.add("passages", "count", len(collection), **cells)
+    for split, facts in collection.split_facts.items():
+        numbers = {"queries": facts.queries, "judgements": facts.qrels, "answers": facts.answers}
+        for name, number in numbers.items():
+            made.add(name, "count", number, split=split, **cells)
+
+
+def add_rotation(made: Collected, rotated: Collection, **cells: Any) -> None:
+    """Add what a rotation did to passages, by outcome, and to the answers of each split."""
+    facts = rotated.manifest.content_as(Rewritten, "rotation")
+    rotation = rotation_of(rotated)
+    add_counts(made, rotation, facts.passages, facts.splits, **cells, test="rotated")
+
+
+# queries of a run, or groups of a training set, that may be too large to read whole
+LOOKED_AT = 1_000
+
+
+def check_candidates(
+    given: Mapping[str, Path], collection: Collection, *, large: Container[str] = ()
+) -> None:
+    """Check that runs, by split, fit the collection's passages and queries, and that at least one
+    query is the split's.
+
+    Only the beginning of ``large`` ones is read.
+
+    Raises:
+        InputError: an unreadable run, or one that does not fit.
+    """
+    for split, path in given.items():
+        if split in large:
+            first = islice(read_rankings(path), LOOKED_AT)
+            run = Run(path.name, ((of.query_id, of.passage_ids, of.scores) for of in first))
+        else:
+            run = read_run(path)
+        check_run(run, collection, split)
+        if not any(query_id in run for query_id, _ in collection.query_texts(split)):
+            found = f"none among its first {len(run):,}" if split in large else "none"
+            do = "check that --candidates names the split that the run was made for"
+            raise bad_input(path, wanted=f"queries of split {split!r}", found=found, do=do)
+
+
+def drawn_queries(qrels: Iterable[Qrel], number: int, seed: int) -> set[str]:
+    """Draw ``number`` of the judged queries, whatever was retrieved for them, or all if there are
+    fewer.
+    """
+    judged = {qrel.query_id for qrel in qrels}
+    return set(drawn_order(judged, seed, "test queries")[:number])
+
+
+def judgements(
+    collection: Collection, tests: Sequence[str], number: int | None, seed: int
+) -> list[Qrel]:
+    """Return the judgements of the test splits; with a ``number``, of so many drawn queries of
+    each.
+    """
+    chosen: list[Qrel] = []
+    for split in tests:
+        qrels = list(collection.qrels(split))
+        drawn = None if number is None else drawn_queries(qrels, number, seed)
+        chosen += [qrel for qrel in qrels if drawn is None or qrel.query_id in drawn]
+    return chosen

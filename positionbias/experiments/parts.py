@@ -18,7 +18,7 @@ import torch
 from positionbias.core.errors import SettingError
 from positionbias.core.progress import remark
 from positionbias.engine.choose import Engine
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.step import Steps
 from positionbias.models.torch_threads import torch_threads
 from positionbias.ranking.config import pick_device

@@ -57,17 +57,14 @@ from positionbias.core.run import Run, read_run, write_run
 from positionbias.core.seeds import drawn_order
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.retrieve import retrieve_dense
-from positionbias.dense.settings import DenseSearch, Index
 from positionbias.dense.vectors import Vectors
 from positionbias.engine.choose import Engine
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.fusion import fuse
-from positionbias.experiments.artefacts import checkpoint_facts
-from positionbias.experiments.candidates import drawn_queries
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.measured import checkpoint_facts, drawn_queries
+from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.parts import in_parts
-from positionbias.experiments.same_settings import record_of
-from positionbias.experiments.step import Planned, Steps
+from positionbias.experiments.step import Planned, Steps, record_of
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import LOG, Checkpoint, load_checkpoint, save_remedied
 from positionbias.models.remedies import AnyRemedy
@@ -372,7 +369,6 @@ class Workspace:
         collection: Path,
         split: str,
         depth: int,
-        index: Index = "exact",
     ) -> None:
         """Return a model's retrieval for a split's queries over the whole collection."""
         retrieve_dense(
@@ -381,7 +377,6 @@ class Workspace:
             Collection(collection),
             Retrieval(split, depth),
             place,
-            how=DenseSearch(index),
             overwrite=True,
         )
 

@@ -145,7 +145,7 @@ def study(
         ...
     """
     from positionbias.core.collection import find_collection
-    from positionbias.experiments.same_settings import record_of, same_settings
+    from positionbias.experiments.step import record_of, same_settings
     from positionbias.papers import command_of, runner_of
 
     of = command_of(name)
@@ -209,7 +209,7 @@ def _folder(place: Path) -> Path:
 
 def _places_in(settings: Any) -> Iterator[Path | str]:
     """Yield every file and folder that a study's settings name, those of its models included."""
-    from positionbias.experiments.model_settings import ModelSettings
+    from positionbias.experiments.models import ModelSettings
 
     if isinstance(settings, Path):
         yield settings
@@ -261,7 +261,7 @@ def demo(
     """
     check_models("the demo's trainings")
     from positionbias.core.threads import cores
-    from positionbias.experiments.same_settings import same_settings
+    from positionbias.experiments.step import same_settings
     from positionbias.experiments.workspace import Workspace
     from positionbias.papers.position_bias.study import run_demo
 

@@ -18,7 +18,7 @@ from positionbias.core.operation import (
 )
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.experiments.model_options import (
+from positionbias.experiments.models import (
     TEACHER,
     model_parameters,
     models_of,

@@ -45,7 +45,7 @@ class StudyCommand:
     """The definition of ``posbias study NAME`` and ``positionbias.study``.
 
     ``settings`` is a dataclass whose declared fields are options; a field ``models`` declares
-    nothing, and is made of the options of ``experiments.model_options``. ``help`` is written like
+    nothing, and is made of the options of ``experiments.models``. ``help`` is written like
     an operation's docstring. ``collections`` are the arguments. ``run`` is a module and its
     function that takes the collections, the settings and a ``Workspace``, or ``Steps`` if no models
     are trained.

@@ -12,8 +12,8 @@ from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected, save
 from positionbias.evaluation.records import Facts
-from positionbias.experiments.artefacts import as_ended, ending_at
 from positionbias.experiments.endings import ending_sentences, ending_warnings
+from positionbias.experiments.measured import as_ended, ending_at
 from positionbias.experiments.shown import named
 from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.contamination.shown import SHOWN as CONTAMINATION

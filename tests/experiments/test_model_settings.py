@@ -9,7 +9,7 @@ import pytest
 
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import Manifest, manifest_path, write_manifest
-from positionbias.experiments.model_settings import ModelSettings, with_assignments
+from positionbias.experiments.models import ModelSettings, with_assignments
 from positionbias.models.shapes import TKConfig
 from positionbias.training.config import TrainConfig
 

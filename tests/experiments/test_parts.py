@@ -19,7 +19,7 @@ from positionbias.core.errors import InputError, SettingError, StorageError
 from positionbias.core.only_one import only_one
 from positionbias.engine.choose import Engine
 from positionbias.experiments import step as step_module
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.parts import in_parts
 from positionbias.experiments.step import Steps
 from positionbias.training.config import TrainConfig

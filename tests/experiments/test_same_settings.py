@@ -12,7 +12,7 @@ import pytest
 from positionbias.core.durable import locked
 from positionbias.core.errors import OutputExistsError
 from positionbias.core.settings import setting
-from positionbias.experiments.same_settings import RECORD, record_of, same_settings
+from positionbias.experiments.step import RECORD, record_of, same_settings
 from positionbias.training.config import TrainConfig
 
 TWO, FOUR = (

@@ -16,12 +16,12 @@ from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.records import Facts
 from positionbias.evaluation.trainings import Repeat, Values, paired
-from positionbias.experiments.artefacts import as_ended
 from positionbias.experiments.measured import (
     FIRST_STAGE,
     Systems,
     Tested,
     Trial,
+    as_ended,
     own_judgements,
     trial_inputs,
 )

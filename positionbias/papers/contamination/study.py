@@ -22,9 +22,8 @@ from positionbias.contamination.trainsets import write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.evaluation.records import Facts
-from positionbias.experiments.candidates import check_candidates
-from positionbias.experiments.measured import Trial
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.measured import Trial, check_candidates
+from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.contamination.measured import ContaminationStudy, measure_contamination
 from positionbias.papers.contamination.settings import ContaminationSettings, Distillation

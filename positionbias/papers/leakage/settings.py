@@ -21,8 +21,7 @@ from positionbias.core.settings import (
     setting,
 )
 from positionbias.evaluation.cross_validation import FOLDS
-from positionbias.experiments.model_options import CANDIDATES, SEEDS
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import CANDIDATES, SEEDS, ModelSettings
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.leakage.settings import (
     KINDS,

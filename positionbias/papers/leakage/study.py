@@ -22,9 +22,9 @@ from positionbias.core.collection import Collection
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run
-from positionbias.experiments.candidates import check_candidates
-from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.same_settings import record_of
+from positionbias.experiments.measured import check_candidates
+from positionbias.experiments.models import ModelSettings
+from positionbias.experiments.step import record_of
 from positionbias.experiments.workspace import Workspace
 from positionbias.leakage.pairs import pairs_file
 from positionbias.leakage.settings import LeakedSettings

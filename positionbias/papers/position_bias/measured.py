@@ -21,19 +21,19 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import Collected, load, load_values, printed_cells, records
 from positionbias.core.run import Run, read_run
 from positionbias.core.shard_work import MapShards
-from positionbias.evaluation.answers import Compared
+from positionbias.evaluation.answers import MARGIN, Compared
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.records import Comparison, Facts
 from positionbias.evaluation.trainings import Repeat, Values, figures_over, paired
-from positionbias.experiments.against import MARGIN
-from positionbias.experiments.candidates import judgements
-from positionbias.experiments.described import add_contents, add_rotation
 from positionbias.experiments.measured import (
     FIRST_STAGE,
     POSITION_ONLY,
     Systems,
     Tested,
+    add_contents,
+    add_rotation,
     against,
+    judgements,
     over,
     system_cells,
 )

@@ -19,8 +19,7 @@ from positionbias.core.settings import (
     setting,
     settings_of,
 )
-from positionbias.experiments.model_options import CANDIDATES, DRAWS, SEEDS
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import CANDIDATES, DRAWS, SEEDS, ModelSettings
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.kinds import scores_log_probabilities
 from positionbias.models.remedies import AnyRemedy, Remedy, read_remedy

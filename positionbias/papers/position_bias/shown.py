@@ -14,7 +14,7 @@ from pandas import DataFrame, Series
 
 from positionbias.core.convergence import UNFINISHED
 from positionbias.core.formatting import as_form, percent
-from positionbias.evaluation.answers import LEVEL, Compared
+from positionbias.evaluation.answers import LEVEL, MARGIN, Compared
 from positionbias.evaluation.crossed import (
     ENOUGH,
     LEAST,
@@ -22,7 +22,6 @@ from positionbias.evaluation.crossed import (
     OVER_TRAININGS,
     speaks_of_method,
 )
-from positionbias.experiments.against import MARGIN
 from positionbias.experiments.endings import ending_sentences, training_section
 from positionbias.experiments.shown import (
     IDLE,

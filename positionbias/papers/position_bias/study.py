@@ -35,10 +35,9 @@ from typing import Any, NamedTuple
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.evaluation.records import Facts
-from positionbias.experiments.artefacts import as_ended
-from positionbias.experiments.candidates import check_candidates
-from positionbias.experiments.model_settings import ModelSettings
-from positionbias.experiments.same_settings import record_of
+from positionbias.experiments.measured import as_ended, check_candidates
+from positionbias.experiments.models import ModelSettings
+from positionbias.experiments.step import record_of
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.kinds import has_term_vectors
 from positionbias.models.remedies import AnyRemedy, Remedy

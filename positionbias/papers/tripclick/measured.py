@@ -17,11 +17,11 @@ from positionbias.core.groups import Groups
 from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected, printed_cells
 from positionbias.core.run import Run, read_run
+from positionbias.evaluation.answers import MARGIN
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.records import Facts
 from positionbias.evaluation.trainings import Repeat, Values, changes, paired
-from positionbias.experiments.against import MARGIN
 from positionbias.experiments.measured import (
     FIRST_STAGE,
     Systems,

@@ -20,8 +20,7 @@ from positionbias.core.settings import (
     seed_setting,
     setting,
 )
-from positionbias.experiments.model_options import CANDIDATES, SEEDS
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import CANDIDATES, SEEDS, ModelSettings
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.papers import StudyCommand
 from positionbias.papers.tripclick import REGENERATED

@@ -33,10 +33,8 @@ from positionbias.core.publish import atomic_folder
 from positionbias.core.records import relevant_passages
 from positionbias.core.run import read_rankings
 from positionbias.evaluation.records import Facts
-from positionbias.experiments.artefacts import as_ended
-from positionbias.experiments.candidates import check_candidates
-from positionbias.experiments.measured import Trial
-from positionbias.experiments.same_settings import record_of
+from positionbias.experiments.measured import Trial, as_ended, check_candidates
+from positionbias.experiments.step import record_of
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.papers.tripclick.measured import TripClickStudy, measure_tripclick

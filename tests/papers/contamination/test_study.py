@@ -17,7 +17,7 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import load
 from positionbias.core.run import read_run
 from positionbias.core.teacher_scores import open_teacher_scores
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.tk import TK

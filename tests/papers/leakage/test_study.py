@@ -22,7 +22,7 @@ from positionbias.core.rows import load, load_values
 from positionbias.core.run import read_run
 from positionbias.evaluation.cross_validation import query_folds
 from positionbias.evaluation.measures import per_query
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.leakage.settings import LeakingPairs
 from positionbias.models.checkpoint import load_checkpoint

@@ -14,7 +14,7 @@ from pandas import DataFrame
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.rows import load
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias import (

@@ -21,7 +21,7 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.rows import load, load_values
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace, position_only_run
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.models.checkpoint import load_checkpoint

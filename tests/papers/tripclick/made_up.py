@@ -16,7 +16,7 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
 from positionbias.evaluation.records import Facts
 from positionbias.experiments.measured import Trial
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import ModelSettings
 from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.papers.tripclick.measured import TripClickStudy
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings

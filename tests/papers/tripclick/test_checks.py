@@ -14,8 +14,8 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run, write_run
-from positionbias.experiments import candidates
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments import measured
+from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
@@ -87,8 +87,8 @@ def test_a_given_run_of_training_queries_is_read_at_its_beginning(
     place = tmp_path / "train.run"
     retrieve_run(planted, Retrieval("train", 3), Bm25Settings(), place)
     with monkeypatch.context() as patch:
-        patch.setattr(candidates, "read_run", lambda path: pytest.fail("read whole"))
-        patch.setattr(candidates, "LOOKED_AT", 2)
+        patch.setattr(measured, "read_run", lambda path: pytest.fail("read whole"))
+        patch.setattr(measured, "LOOKED_AT", 2)
         check_study(planted, settings(candidates={"train": place}))
     with pytest.raises(InputError, match="wanted queries of split 'test'; found none"):
         check_study(planted, settings(candidates={"test": place}))

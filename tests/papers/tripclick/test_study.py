@@ -17,7 +17,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.rows import load
 from positionbias.core.run import Run, read_run, write_run
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.tripclick import REGENERATED
 from positionbias.papers.tripclick.settings import (

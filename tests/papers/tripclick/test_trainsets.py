@@ -11,7 +11,7 @@ from typing import Any
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.publish import atomic_folder
-from positionbias.experiments.model_settings import ModelSettings
+from positionbias.experiments.models import ModelSettings
 from positionbias.papers.tripclick.measured import count_set
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
 from positionbias.papers.tripclick.study import write_study_set
