@@ -265,7 +265,3 @@ def test_one_query_alone_is_measured_as_far_as_it_goes(collection: Collection) -
 def test_settings_out_of_range_name_their_flag(changes: dict, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         AuditSettings(**changes)
-
-
-def test_the_blind_scorer_used_here_is_blind() -> None:
-    assert blind("what is oil?", ["oil is here", "here is oil"]) == [2.0, 2.0]

@@ -29,7 +29,7 @@ from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
 from tests.audit.bags import Bags, bag_checkpoint
-from tests.audit.tasks import read_again, rows_in, same_rows, verdict_of
+from tests.audit.tasks import rows_in, same_rows, verdict_of
 from tests.tiny import collection_of, planted
 
 SETTINGS = AuditSettings(retrieve=True, needles=60, depth=40)
@@ -105,13 +105,6 @@ def test_one_that_reads_all_words_changes_nowhere_at_all(results: list[Measureme
     assert {(one.value, one.low, one.high) for one in verdict.effects if one.unit != "nDCG@10"} == {
         (0, 0, 0)
     }
-
-
-def test_rows_of_an_audit_are_read_again(
-    task: Task, results: list[Measurement], tmp_path: Path
-) -> None:
-    rows = read_again(task, results, tmp_path / "r")
-    assert "retriever" in set(rows.role)
 
 
 def test_every_passage_is_read_once_a_wording_in_stored_order(
