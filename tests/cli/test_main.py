@@ -109,6 +109,7 @@ def test_a_whole_number_beyond_64_bits_is_refused(
 
 WITHOUT_JSON = {"completion"}
 WITHOUT_SEED = {
+    "leakage review",
     "leakage overlap",
     "debias-model",
     "attach",
