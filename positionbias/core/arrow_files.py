@@ -1,5 +1,5 @@
-"""Memory-mapped Arrow IPC files. Each batch is compared with the manifest, and its offsets and
-texts checked, before use.
+"""Memory-mapped Arrow IPC files: compared with their manifest when opened, and the offsets and
+texts of each batch checked before use.
 
 Arrow trusts the offsets in a file and reads wherever they point, so a damaged or forged file could
 crash the process or expose its memory.
@@ -17,11 +17,9 @@ import pyarrow.ipc as ipc
 import pyarrow.types as types
 
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.seal import SealedFile, verified
+from positionbias.core.seal import verified
 
 __all__ = ["ArrowFile", "read_arrow"]
-
-_HEAD = 1 << 16  # bytes that describe a batch, before its columns: under 2 KB for all schemas here
 
 
 class ArrowFile:
@@ -32,17 +30,16 @@ class ArrowFile:
     the columns named in ``nulls`` may hold nulls.
 
     Raises:
-        InputError: not such a file; from ``batch``, damage. The message ends with ``do``.
+        InputError: not such a file, or a damaged one; the message of the former ends with ``do``.
     """
 
     def __init__(
         self, path: Path, schema: pa.Schema, *, do: str, nulls: frozenset[str] = frozenset()
     ) -> None:
         self.path, self._do, self._nulls = path, do, nulls
-        self._file = SealedFile(path)
-        whole = pa.py_buffer(self._file.bytes)
         try:
-            reader = ipc.open_file(pa.BufferReader(whole))
+            whole = pa.memory_map(str(verified(path))).read_buffer()
+            reader = ipc.open_file(whole)
             if reader.schema != schema:
                 raise self._refused(
                     f"columns {', '.join(schema.names)}",
@@ -54,7 +51,7 @@ class ArrowFile:
         except (pa.ArrowException, OSError) as error:
             raise self._refused("a whole Arrow file", str(error).splitlines()[0]) from error
         self.starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)], dtype=np.int64)
-        self._ends = [0, *(self._end(batch, whole.address) for batch in self._batches)]
+        self._check_places(whole)
         self._checked = np.zeros(len(self._batches), dtype=bool)
 
     def __len__(self) -> int:
@@ -69,9 +66,6 @@ class ArrowFile:
         """Return one batch, checked on first access."""
         batch = self._batches[number]
         if not self._checked[number]:
-            self._file.touch(max(self._ends), len(self._file))  # the file's index of batches
-            start, end = self._ends[number], self._ends[number + 1]
-            self._file.touch(start, max(end, min(start + _HEAD, len(self._file))))
             try:
                 batch.validate(full=True)  # offsets at any depth, and UTF-8
                 for field, column in zip(batch.schema, batch.columns, strict=True):
@@ -89,21 +83,18 @@ class ArrowFile:
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return map(self.batch, range(len(self._batches)))
 
-    def _end(self, batch: pa.RecordBatch, base: int) -> int:
-        """Return the position in the file where a batch's columns end."""
-        buffers = [
+    def _check_places(self, whole: pa.Buffer) -> None:
+        """Check that all columns lie within the file: none is compressed or cut."""
+        buffers = (
             buffer
+            for batch in self._batches
             for column in batch.columns
             for buffer in column.buffers()
             if buffer is not None and buffer.size
-        ]
-        ends = [buffer.address + buffer.size - base for buffer in buffers]
-        if any(
-            end > len(self._file) or end < buffer.size
-            for end, buffer in zip(ends, buffers, strict=True)
-        ):
+        )
+        last = whole.address + whole.size
+        if any(not whole.address <= held.address <= last - held.size for held in buffers):
             raise self._refused("uncompressed columns", "columns outside the file")
-        return max(ends, default=0)
 
     def _refused(self, wanted: str, found: str) -> InputError:
         return bad_input(self.path, wanted=wanted, found=found, do=self._do)
@@ -117,7 +108,7 @@ def read_arrow(
     Raises:
         InputError: as ``ArrowFile``.
     """
-    return pa.Table.from_batches(ArrowFile(verified(path), schema, do=do, nulls=nulls), schema)
+    return pa.Table.from_batches(ArrowFile(path, schema, do=do, nulls=nulls), schema)
 
 
 def _check_nulls(array: pa.Array) -> None:

@@ -28,7 +28,7 @@ from positionbias.core.arrays import mapped_array
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder
-from positionbias.core.seal import SealedFile, verified
+from positionbias.core.seal import verified
 from positionbias.core.seeds import keys128
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
@@ -47,7 +47,7 @@ _DO = "delete its folder, and it is built again"
 
 
 class PassageIndex:
-    """The rows of passages by id. Look-ups verify what they read, on first access.
+    """The rows of passages by id.
 
     Raises:
         ValueError, OSError, InputError: no index in ``folder``, or a damaged one, or one of other
@@ -57,11 +57,10 @@ class PassageIndex:
     def __init__(self, folder: Path, passages: int, checksum: str) -> None:
         if read_manifest(folder, kind=_KIND).content.get(_OF) != checksum:
             raise ValueError(f"{folder}: an index of other passages")
-        self._file = SealedFile(folder / RECORDS)
+        self._path = verified(folder / RECORDS)
         # as plain arrays: indexing a numpy.memmap costs more than the look-up itself
-        self._records = np.asarray(mapped := mapped_array(folder / RECORDS))
+        self._records = np.asarray(mapped := mapped_array(self._path))
         self._buckets = np.array(mapped_array(verified(folder / BUCKETS)))
-        self._start = len(self._file) - self._records.nbytes  # of the first record in its file
         rising = (
             self._buckets.dtype == np.int64
             and self._buckets.ndim == 1
@@ -87,7 +86,6 @@ class PassageIndex:
         at = self._lower_bounds(hashes[:, FIRST])
         pending = np.flatnonzero(at < len(self._records))
         while len(pending):
-            self._touch(at[pending], at[pending] + 1)
             records = self._records[at[pending]]
             first = records[:, FIRST] == hashes[pending, FIRST]
             both = first & (records[:, CHECK] == hashes[pending, CHECK])
@@ -98,22 +96,12 @@ class PassageIndex:
             pending = pending[at[pending] < len(self._records)]
         if len(found) and found.max() >= len(self._records):
             raise bad_input(
-                self._file.path,
+                self._path,
                 wanted="rows of the collection",
                 found=f"row {found.max():,}",
                 do=_DO,
             )
         return found
-
-    def _touch(self, first: np.ndarray, last: np.ndarray) -> None:
-        """Verify the records ``[first, last)``."""
-        width = RECORD.itemsize * WIDTH
-        try:
-            self._file.touch_each(self._start + first * width, self._start + last * width)
-        except InputError as error:
-            raise bad_input(
-                self._file.path, wanted="the index as it was written", found="other bytes", do=_DO
-            ) from error
 
     def absent(self, passage_ids: Sequence[str]) -> list[str]:
         """Return the ids without a passage, in the given order."""
@@ -125,7 +113,6 @@ class PassageIndex:
         """
         bucket = (wanted >> self._shift).astype(np.int64)
         low, high = self._buckets[bucket], self._buckets[bucket + 1]
-        self._touch(low, high)
         while (unsettled := low < high).any():
             middle = (low + high) >> 1
             below = unsettled & (self._records[np.where(unsettled, middle, 0), FIRST] < wanted)

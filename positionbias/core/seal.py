@@ -1,9 +1,8 @@
-"""Digests of an artefact's files by block, and readers that check them, so that damage is found on
-reading.
+"""Digests of an artefact's files, checked before a file is read, so that damage is found.
 
-A manifest has each file's size and one XXH3-64 per MiB. They detect damage (a bad disk, a cut copy,
-a file of another artefact); they do not prove who wrote it. Identity is claimed by a SHA-256 or a
-checksum of records.
+A manifest has each file's size and its XXH3-64. They detect damage (a bad disk, a cut copy, a file
+of another artefact); they do not prove who wrote it. Identity is claimed by a SHA-256 or a checksum
+of records.
 
 A file's digests are in ``FILE.manifest.json``, or in ``manifest.json`` of a folder above it. An
 artefact's manifest names every file in it, so the outermost manifest that names a file decides: no
@@ -14,15 +13,14 @@ artefact, a published release) is read unchecked.
 from __future__ import annotations
 
 import json
-import mmap
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import xxhash
 
@@ -30,15 +28,10 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.schema import converted
 
-if TYPE_CHECKING:
-    import numpy as np
-
 __all__ = [
-    "BLOCK",
     "CACHE",
     "MANIFEST",
     "FileSeal",
-    "SealedFile",
     "check_file",
     "seal_file",
     "seal_folder",
@@ -47,11 +40,11 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-BLOCK = 1 << 20
 MANIFEST = "manifest.json"
 CACHE = "cache"
 AGAIN = "restore it from a copy, or make it again"
-_WIDTH = 16  # hexadecimal digits a block
+_BLOCK = 1 << 20  # bytes read at a time
+_DIGEST = re.compile("[0-9a-f]{16}")
 _LONGEST_NAME = 255  # bytes, as of a file
 _NO_NAME = re.compile(
     r"[/\\\x00-\x1f\x7f-\x9f\ud800-\udfff]|\A[A-Za-z]:"
@@ -62,56 +55,24 @@ _OURS = {"kind", "format_version", "files"}
 
 @dataclass(frozen=True, slots=True)
 class FileSeal:
-    """A file's size in bytes, and the XXH3-64 of each of its blocks of 1 MiB: 16 hexadecimal digits
-    a block.
-    """
+    """A file's size in bytes and its XXH3-64 in hexadecimal digits."""
 
     bytes: int
     digest: str
 
     def __post_init__(self) -> None:
-        if (
-            type(self.bytes) is not int
-            or self.bytes < 0
-            or len(self.digest) != _WIDTH * self.blocks
-        ):
-            raise ValueError(f"{len(self.digest)} digits of digests for {self.bytes} bytes")
-
-    @property
-    def blocks(self) -> int:
-        """The number of blocks; 0 for an empty file."""
-        return -(-self.bytes // BLOCK)
-
-    def holds(self, block: int, content: Any) -> bool:
-        """Return True if ``content`` (bytes, or a view of them) is this block."""
-        return (
-            xxhash.xxh3_64_hexdigest(content) == self.digest[block * _WIDTH : (block + 1) * _WIDTH]
-        )
+        if type(self.bytes) is not int or self.bytes < 0 or not _DIGEST.fullmatch(self.digest):
+            raise ValueError(f"the digest {self.digest[:20]!r} of {self.bytes} bytes")
 
 
 def seal_file(path: Path) -> FileSeal:
-    """Read a file and return its size and digests."""
-    digests, size = [], 0
-    for block in _blocks(path):
-        digests.append(xxhash.xxh3_64_hexdigest(block))
-        size += len(block)
-    return FileSeal(size, "".join(digests))
-
-
-def _blocks(path: Path) -> Iterator[memoryview]:
-    """Yield the blocks of a file, each valid until the next; none of its pages stay in this
-    process.
-    """
-    buffer = memoryview(bytearray(BLOCK))
+    """Read a file and return its size and digest; none of its pages stay in this process."""
+    digest, size, buffer = xxhash.xxh3_64(), 0, memoryview(bytearray(_BLOCK))
     with open(path, "rb", buffering=0) as handle:
-        while True:
-            held = 0
-            while held < BLOCK and (count := handle.readinto(buffer[held:])):
-                held += count
-            if held:
-                yield buffer[:held]
-            if held < BLOCK:
-                return
+        while count := handle.readinto(buffer):
+            digest.update(buffer[:count])
+            size += count
+    return FileSeal(size, digest.hexdigest())
 
 
 def _content_files(folder: Path) -> list[Path]:
@@ -334,95 +295,16 @@ def check_file(path: Path, seal: FileSeal) -> None:
 
 @lru_cache(maxsize=4_096)
 def _verify(state: _State, seal: FileSeal) -> None:
-    _check_size(state.path, state.bytes, seal)
-    for number, block in enumerate(_blocks(state.path)):
-        if not seal.holds(number, block):
-            raise damaged(state.path, number)
+    if state.bytes != seal.bytes:
+        wanted, found = f"{seal.bytes:,} bytes, as its manifest says", f"{state.bytes:,}"
+        raise bad_input(state.path, wanted=wanted, found=found, do=AGAIN)
+    if seal_file(state.path) != seal:
+        raise bad_input(
+            state.path, wanted="the content that its manifest names", found="other bytes", do=AGAIN
+        )
 
 
 def _check_regular(path: Path) -> None:
     """Refuse pipes and devices, whose opening may block."""
     if path.exists() and not path.is_file():
         raise bad_input(path, wanted="a regular file", found="something else", do=AGAIN)
-
-
-def _check_size(path: Path, size: int, seal: FileSeal) -> None:
-    if size != seal.bytes:
-        raise bad_input(
-            path, wanted=f"{seal.bytes:,} bytes, as its manifest says", found=f"{size:,}", do=AGAIN
-        )
-
-
-def damaged(path: Path, block: int) -> InputError:
-    """Return an error about a block that differs from the manifest."""
-    found = f"other bytes in the MiB from byte {block * BLOCK:,} on"
-    return bad_input(path, wanted="the content that its manifest names", found=found, do=AGAIN)
-
-
-class SealedFile:
-    """A mapped file whose blocks are compared with the manifest on first access.
-
-    ``bytes``: the whole mapped file. Without digests nothing is compared.
-
-    Raises:
-        InputError: the file is missing, or not of the size in its manifest.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._seal = seal_of(path)
-        _check_regular(path)
-        try:
-            with open(path, "rb") as handle:
-                size = os.fstat(handle.fileno()).st_size
-                if self._seal is not None:
-                    _check_size(path, size, self._seal)
-                self.bytes: mmap.mmap | bytes = (
-                    mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
-                )
-        except OSError as error:
-            raise bad_input(
-                path,
-                wanted="a readable file",
-                found=error.strerror or str(error),
-                do="check the path",
-            ) from error
-        import numpy as np  # not needed by readers of settings
-
-        self._unchecked = np.ones(self._seal.blocks if self._seal else 0, dtype=bool)
-        self._left = len(self._unchecked)
-
-    def __len__(self) -> int:
-        return len(self.bytes)
-
-    def touch(self, start: int, end: int) -> None:
-        """Compare the blocks of the bytes ``[start, end)``.
-
-        Raises:
-            InputError: one of them is damaged.
-        """
-        if self._left and start < end:
-            first, last = max(0, start) // BLOCK, min(end - 1, len(self) - 1) // BLOCK
-            import numpy as np
-
-            self._compare(first + np.flatnonzero(self._unchecked[first : last + 1]))
-
-    def touch_each(self, starts: np.ndarray, ends: np.ndarray) -> None:
-        """``touch`` many ranges, each of less than a MiB."""
-        if self._left and len(starts):
-            import numpy as np
-
-            # not np.unique, which sorts, and imports numpy.ma
-            wanted = np.zeros(len(self._unchecked), dtype=bool)
-            for blocks in (starts // BLOCK, np.maximum(ends - 1, starts) // BLOCK):
-                wanted[blocks[(blocks >= 0) & (blocks < len(wanted))]] = True
-            self._compare(np.flatnonzero(wanted & self._unchecked))
-
-    def _compare(self, blocks: np.ndarray) -> None:
-        assert self._seal is not None
-        content = memoryview(self.bytes)
-        for block in blocks.tolist():
-            if not self._seal.holds(block, content[block * BLOCK : (block + 1) * BLOCK]):
-                raise damaged(self.path, block)
-            self._unchecked[block] = False
-        self._left -= len(blocks)

@@ -33,7 +33,7 @@ from positionbias.core.manifest import Manifest, manifest_path, read_manifest
 from positionbias.core.nearest import Block
 from positionbias.core.rows import counted_rows
 from positionbias.core.schema import Count, read_as
-from positionbias.core.seal import CACHE, SealedFile
+from positionbias.core.seal import CACHE, verified
 from positionbias.core.shards import Strings
 from positionbias.core.shown import Shown
 from positionbias.core.splitter import remark_other_splitter
@@ -227,7 +227,7 @@ class Vectors(Shown):
         mapped = []
         for place, path in enumerate(self.shard_paths):
             try:
-                shard = np.asarray(mapped_array(self._sealed[place].path))
+                shard = np.asarray(mapped_array(verified(path)))
             except (OSError, ValueError, EOFError) as error:
                 raise bad_input(
                     path, wanted="vectors", found=str(error).splitlines()[0], do=_AGAIN
@@ -241,10 +241,6 @@ class Vectors(Shown):
             mapped.append(shard)
         return mapped
 
-    @cached_property
-    def _sealed(self) -> list[SealedFile]:
-        return [SealedFile(path) for path in self.shard_paths]
-
     def take(self, rows: np.ndarray) -> np.ndarray:
         """Return the vectors of these rows, ``(len(rows), dim)`` float32, in the given order.
 
@@ -256,10 +252,7 @@ class Vectors(Shown):
         shards, places = np.divmod(rows, self._shard)
         for shard in np.unique(shards).tolist():
             asked = shards == shard
-            mapped, file = shards_of[shard], self._sealed[shard]
-            first = len(file) - mapped.nbytes + places[asked] * mapped.strides[0]
-            file.touch_each(first, first + mapped.strides[0])
-            out[asked] = mapped[places[asked]]
+            out[asked] = shards_of[shard][places[asked]]
         return out
 
     # -- whose they are ----------------------------------------------------------------------------
