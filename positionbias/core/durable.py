@@ -1,25 +1,17 @@
-"""File-system operations for publishing: sync, atomic exchange of names, and locks that end with a
-process.
-"""
+"""File-system operations for publishing: sync, and locks that end with a process."""
 
 from __future__ import annotations
 
-import ctypes
 import errno
-import functools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from positionbias.core.system import OPENS_FOLDERS, c_function, flush, let_go, open_place, take_lock
+from positionbias.core.system import OPENS_FOLDERS, flush, let_go, open_place, take_lock
 
-__all__ = ["exchange", "holding", "locked", "make_folders", "rename_new", "sync", "sync_tree"]
+__all__ = ["holding", "locked", "make_folders", "sync", "sync_tree"]
 
-_AT_FDCWD = -100
-_NOREPLACE, _EXCHANGE = 1, 2  # linux/fs.h
-# EPERM: a container that does not know the call
-_CANNOT = (errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.ENOTSUP)
 _NO_SYNC = (errno.EINVAL, errno.ENOTSUP, errno.EBADF)  # from folders, on some network file systems
 
 
@@ -54,42 +46,6 @@ def sync_tree(folder: Path) -> None:
             if not path.is_symlink():
                 sync(path)
         sync(Path(place))
-
-
-@functools.cache
-def _renameat2() -> Callable[..., int] | None:
-    return c_function("renameat2")
-
-
-def _flagged(source: Path, target: Path, flag: int) -> bool:
-    """Rename with a Linux flag; False where the system or this file system cannot."""
-    call = _renameat2()
-    if call is None:
-        return False
-    if call(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), flag) == 0:
-        return True
-    code = ctypes.get_errno()
-    if code in _CANNOT:
-        return False
-    raise OSError(code, os.strerror(code), str(source), None, str(target))
-
-
-def exchange(one: Path, other: Path) -> bool:
-    """Swap the names of two files or folders atomically; False where the system cannot."""
-    return _flagged(one, other, _EXCHANGE)
-
-
-def rename_new(source: Path, target: Path) -> None:
-    """Rename to a free name.
-
-    Raises:
-        FileExistsError: the name is taken.
-    """
-    if _flagged(source, target, _NOREPLACE):
-        return
-    if os.path.lexists(target):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target))
-    os.rename(source, target)
 
 
 @contextmanager

@@ -1,38 +1,36 @@
-"""Publish artefacts whole or not at all, and replace others in one step that survives a power cut.
+"""Publish artefacts whole or not at all, and replace others so that a kill or a power cut loses
+neither the old nor the new.
 
 Work on ``X`` is kept beside it under hidden names until it becomes ``X``:
 
     .X.partial-ID/   an unfinished folder, or a folder with a file and its manifest; its maker holds
                      its lock
-        .X.commit/       a complete file and its manifest, moved into place by the next process that
-                         opens ``X``
-        .X.retired-ID    the former ``X``, briefly, where two names cannot be exchanged in one step
-
+    .X.replaced/     the former ``X`` and its manifest, while the new ones take their names; who
+                     replaces ``X`` holds its lock
 
 All bytes are synced before their names change, and the folder after that. The next process that
-opens or writes ``X`` completes, restores or removes the remains of a killed one.
+opens or writes ``X`` puts back what a killed one has moved aside, if nothing took its place, and
+removes what it has left.
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import re
-import shutil
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from positionbias.core.durable import exchange, locked, make_folders, rename_new, sync, sync_tree
+from positionbias.core.durable import locked, make_folders, sync, sync_tree
 from positionbias.core.errors import OutputExistsError, PositionBiasError
-from positionbias.core.files import refuse_links, remove, storage_errors
+from positionbias.core.files import remove, storage_errors
 from positionbias.core.seal import MANIFEST, signed, unnamed_files
-from positionbias.core.system import at, let_go, open_place
 
 __all__ = [
     "JOB",
@@ -47,7 +45,7 @@ __all__ = [
     "write_json",
 ]
 
-_OURS = {"kind", "command", "format_version"}
+_OURS = {"kind", "command", "format_version", "files"}
 # an output, and the digest of its command
 JOB: ContextVar[tuple[Path, str] | None] = ContextVar("job", default=None)
 
@@ -70,6 +68,10 @@ def refuse_existing(
             f"{final}: wanted a new path to write to; found a folder to stand in; give --out a name"
         )
     recover(final)
+    _refuse(final, overwrite=overwrite, folder=folder, owned=owned)
+
+
+def _refuse(final: Path, *, overwrite: bool, folder: bool | None, owned: bool) -> None:
     if not os.path.lexists(final):
         return
     _refuse_special(final)
@@ -113,56 +115,44 @@ def _not_ours(folder: Path) -> str:
         if not any(folder.iterdir()):
             return ""
         record = json.loads((folder / MANIFEST).read_bytes())
-    except (OSError, ValueError):
+        if not isinstance(record, dict) or not record.keys() >= _OURS:
+            return found
+        others = unnamed_files(folder, record["files"])
+    except (OSError, ValueError, TypeError):
         return found
-    if not isinstance(record, dict) or not record.keys() >= _OURS:
-        return found
-    named = record.get("files")
-    if not isinstance(named, dict):
-        return found
-    others = unnamed_files(folder, named)
     return f"{others[0]}, which is not part of it" if others else ""
 
 
 def recover(final: Path | str) -> None:
-    """Complete or undo an interrupted publication at ``final``; costs two file-system checks if
-    there is none.
+    """Undo an interrupted replacement of ``final``; costs one file-system check if there is none.
 
     Raises:
         StorageError: the file system refused.
-        InputError: a link among the files to publish.
     """
     final = Path(final)
-    if not final.name:
+    aside = _aside(final)
+    if not final.name or not os.path.lexists(aside):
         return
-    commit = _commit_of(final)
-    if commit.is_symlink():  # not ours: its target is somebody else's and must stay
-        with storage_errors(final):
-            remove(commit)
-    if os.path.lexists(commit):
-        refuse_links(commit)
-        with storage_errors(final):
-            _complete(commit, final)
-    if not os.path.lexists(final):
-        for retired in _hidden(final, "retired"):
-            with storage_errors(final), locked(retired) as got:
-                if got is not False:  # otherwise its owner is about to move the new one into place
-                    rename_new(retired, final)
-                    sync(final.parent)
-                    return
+    with storage_errors(final):
+        if aside.is_symlink():  # not ours: its target is somebody else's and must stay
+            remove(aside)
+            return
+        with locked(aside) as got:
+            if got is not False:  # otherwise its owner is about to move the new one into place
+                _put_back(aside, final)
 
 
 def sweep(final: Path) -> None:
     """Recover ``final``, then remove unfinished work for it whose lock nobody holds."""
     recover(final)
-    for stale in _hidden(final, "partial|retired"):
+    for stale in _partials(final):
         with locked(stale) as got:
-            if got and ("partial" in stale.name[len(final.name) :] or os.path.lexists(final)):
+            if got:
                 remove(stale)
 
 
-def _hidden(final: Path, what: str) -> list[Path]:
-    named = re.compile(re.escape(f".{final.name}.") + f"(?:{what})-[0-9a-f]{{8}}")
+def _partials(final: Path) -> list[Path]:
+    named = re.compile(re.escape(f".{final.name}.partial-") + "[0-9a-f]{8}")
     try:
         return sorted(
             final.parent / name for name in os.listdir(final.parent) if named.fullmatch(name)
@@ -171,12 +161,16 @@ def _hidden(final: Path, what: str) -> list[Path]:
         return []
 
 
-def _new_hidden(final: Path, what: str) -> Path:
-    return final.with_name(f".{final.name}.{what}-{uuid4().hex[:8]}")
+def _new_partial(final: Path) -> Path:
+    return final.with_name(f".{final.name}.partial-{uuid4().hex[:8]}")
 
 
-def _commit_of(final: Path) -> Path:
-    return final.with_name(f".{final.name}.commit")
+def _aside(final: Path) -> Path:
+    return final.with_name(f".{final.name}.replaced")
+
+
+def _manifest_of(final: Path) -> Path:
+    return final.with_name(f"{final.name}.{MANIFEST}")
 
 
 @contextmanager
@@ -186,7 +180,7 @@ def _partial(final: Path) -> Iterator[Path]:
         make_folders(final.parent)
         sweep(final)
         while True:
-            partial = _new_hidden(final, "partial")
+            partial = _new_partial(final)
             try:
                 partial.mkdir()
                 with locked(partial) as got:
@@ -212,7 +206,7 @@ def discard(path: Path, final: Path) -> None:
     next writer of ``final``.
     """
     with suppress(OSError):
-        stale = _new_hidden(final, "partial")
+        stale = _new_partial(final)
         os.rename(path, stale)
         remove(stale)
 
@@ -262,131 +256,98 @@ def atomic_folder(
 
 
 def put_folder(made: Path, final: Path, *, overwrite: bool, owned: bool = False) -> None:
-    """Give a complete folder its final name; the one it replaces moves to ``made`` or is
-    removed.
-    """
+    """Give a complete folder its final name, and remove the one that it replaces."""
     _stamp(made, final)
     sync_tree(made)
-    refuse_existing(final, overwrite=overwrite, folder=True, owned=owned)
-    if not overwrite or not os.path.lexists(final):
-        _put_new(made, final)
-        return
-    with locked(final):  # keeps others from removing it before the new one is safe
-        if exchange(made, final):
-            try:
-                sync(final.parent)
-            except BaseException:
-                exchange(made, final)
-                raise
-        else:
-            _retire(made, final)
-
-
-def _put_new(made: Path, final: Path) -> None:
-    try:
-        rename_new(made, final)
-    except FileExistsError:
-        refuse_existing(final, overwrite=False)
-        raise
-    sync(final.parent)
-
-
-def _retire(made: Path, final: Path) -> None:
-    """Replace ``final`` by two renames; ``recover`` undoes the first if the process is killed
-    between them.
-    """
-    retired = _new_hidden(final, "retired")
-    try:
-        os.rename(final, retired)
-        sync(final.parent)
-        os.rename(made, final)
-        sync(final.parent)
-    except BaseException:
-        if os.path.lexists(retired):
-            if os.path.lexists(final):
-                os.rename(final, made)
-            os.rename(retired, final)
-        raise
-    _drop(retired)
+    _publish({made: final}, final, overwrite=overwrite, folder=True, owned=owned)
 
 
 def put_file(folder: Path, final: Path, *, overwrite: bool) -> None:
-    """Move ``final.name``, and its manifest if any, from ``folder`` into place in one step; the
-    rest of ``folder`` is dropped.
+    """Move ``final.name``, and its manifest if any, from ``folder`` into place; the rest of
+    ``folder`` is dropped.
     """
-    manifest = folder / f"{final.name}.{MANIFEST}"
-    with_manifest = manifest.exists()
-    _stamp(folder / final.name, final)
-    for path in (folder / final.name, *([manifest] if with_manifest else [])):
+    made, manifest = folder / final.name, folder / _manifest_of(final).name
+    _stamp(made, final)
+    new = {manifest: _manifest_of(final), made: final} if manifest.exists() else {made: final}
+    for path in new:
         sync(path)
-    refuse_existing(final, overwrite=overwrite, folder=False)
-    if not with_manifest and not os.path.lexists(final.with_name(manifest.name)):
-        if overwrite:
-            os.replace(folder / final.name, final)
+    _publish(new, final, overwrite=overwrite, folder=False)
+
+
+def _publish(
+    new: Mapping[Path, Path], final: Path, *, overwrite: bool, folder: bool, owned: bool = False
+) -> None:
+    """Rename what was made, ``final`` last, once what stands at these names was moved aside."""
+    with _replacing(final) as aside:
+        _refuse(final, overwrite=overwrite, folder=folder, owned=owned)
+        stands = os.path.lexists(final)
+        if stands:
+            os.rename(final, aside / final.name)
+        if not folder:
+            beside = _manifest_of(final)
+            if os.path.lexists(beside):
+                os.rename(beside, aside / beside.name)
+            else:
+                (aside / beside.name).touch()  # there was none
+        if stands:
+            sync(aside)
             sync(final.parent)
-        else:
-            _put_new(folder / final.name, final)
-        return
-    if not with_manifest:
-        manifest.touch()  # empty: removes the existing one
-    sync(folder)
-    commit = _commit_of(final)
-    while True:
-        try:
-            os.rename(folder, commit)  # published from here on
-            break
-        except OSError as error:
-            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-                raise
-        # also completes what another run has published
-        refuse_existing(final, overwrite=overwrite, folder=False)
-    try:
-        _complete(commit, final)
-    except BaseException:
-        with suppress(OSError):
-            _complete(commit, final)
-        raise
-
-
-def _complete(commit: Path, final: Path) -> None:
-    """Move the content of ``commit`` into place; safe for several processes at once, each in the
-    folder that it has opened.
-    """
-    sync(final.parent)  # the commit itself, before anything it replaces is removed
-    try:
-        folder = open_place(commit, folder=True)
-    except FileNotFoundError:
-        return
-    manifest = f"{final.name}.{MANIFEST}"
-    try:
-        for name in os.listdir(folder):
-            if name not in (final.name, manifest):
-                path, within = at(folder, name)
-                shutil.rmtree(path, ignore_errors=True, **within)
-                with suppress(OSError):
-                    os.unlink(path, **within)
-        for name in (final.name, manifest):
-            with suppress(FileNotFoundError):
-                _move(folder, name, final.with_name(name), gone=name == manifest)
+        for path, name in new.items():
+            os.rename(path, name)
         sync(final.parent)
-    finally:
-        let_go(folder)
-    try:
-        os.rmdir(commit)
-    except OSError as error:
-        # gone, or another run's by now
-        if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
+
+
+@contextmanager
+def _replacing(final: Path) -> Iterator[Path]:
+    """Hold the folder beside ``final`` into which the former one goes; one process at a time. At
+    the end it is put back, unless a new one stands there.
+    """
+    aside = _aside(final)
+    while True:
+        recover(final)
+        try:
+            aside.mkdir()
+        except FileExistsError:  # another process is replacing it
+            time.sleep(0.01)
+            continue
+        try:
+            with locked(aside) as got:
+                if got is False:  # taken for what a killed process left, before it was locked
+                    continue
+                try:
+                    yield aside
+                finally:
+                    _put_back(aside, final)
+                return
+        except BaseException:
+            with suppress(OSError):
+                aside.rmdir()
             raise
 
 
-def _move(folder: int | Path, name: str, target: Path, *, gone: bool) -> None:
-    path, within = at(folder, name)
-    if gone and not os.stat(path, **within).st_size:
-        target.unlink(missing_ok=True)
-        sync(target.parent)  # before its marker goes
-        os.unlink(path, **within)
-    else:
-        os.replace(path, target, src_dir_fd=within.get("dir_fd"))
+def _put_back(aside: Path, final: Path) -> None:
+    """Move the former ``final`` back if nothing took its place, and remove what is left, even if a
+    signal interrupts it.
+    """
+    try:
+        _put_back_once(aside, final)
+    except BaseException:
+        _put_back_once(aside, final)
+        raise
+
+
+def _put_back_once(aside: Path, final: Path) -> None:
+    if not os.path.lexists(final):
+        before, beside = aside / _manifest_of(final).name, _manifest_of(final)
+        if os.path.lexists(before):
+            if before.lstat().st_size:
+                os.replace(before, beside)
+            else:  # an empty one says that there was none
+                beside.unlink(missing_ok=True)
+        if os.path.lexists(aside / final.name):
+            os.rename(aside / final.name, final)
+        sync(final.parent)
+    remove(aside)
 
 
 def write_json(path: Path | str, value: Any, *, overwrite: bool = True) -> None:

@@ -23,7 +23,6 @@ __all__ = [
     "NO_FOLLOW",
     "OPENS_FOLDERS",
     "address_space",
-    "at",
     "block_signals",
     "c_function",
     "end_in",
@@ -67,13 +66,6 @@ def let_go(place: int | Path) -> None:
     """Close what ``open_place`` opened."""
     if isinstance(place, int):
         os.close(place)
-
-
-def at(folder: int | Path, name: str) -> tuple[str, dict[str, Any]]:
-    """Return a name in an open folder, as functions of ``os`` take it: a path, and ``dir_fd`` where
-    there is one.
-    """
-    return (name, {"dir_fd": folder}) if isinstance(folder, int) else (str(folder / name), {})
 
 
 def flush(handle: int) -> None:

@@ -197,14 +197,6 @@ except StorageError as error:
     assert names(tmp_path) == []
 
 
-@pytest.fixture(params=["in one step", "in two steps"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How names are exchanged: as this system can, or without renameat2."""
-    if request.param == "in two steps":
-        monkeypatch.setattr(durable, "_renameat2", lambda: None)
-    return str(request.param)
-
-
 def write_folder(final: Path, text: str, **more: bool) -> None:
     with atomic_folder(final, **more) as partial:
         (partial / "manifest.json").write_text(MANIFEST)
@@ -226,7 +218,7 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
-def test_a_folder_is_replaced(tmp_path: Path, way: str) -> None:
+def test_a_folder_is_replaced(tmp_path: Path) -> None:
     write_folder(tmp_path / "out", "old")
     write_folder(tmp_path / "out", "new", overwrite=True)
     assert contents(tmp_path) == {"out/manifest.json": MANIFEST, "out/text": "new"}
@@ -270,14 +262,13 @@ def killed_after(steps: int) -> Iterator[None]:
         for name in CALLS:
             patch.setattr(os, name, counted(getattr(os, name)))
         patch.setattr(shutil, "rmtree", counted(shutil.rmtree))
-        patch.setattr(durable, "_flagged", counted(durable._flagged))
         yield
 
 
 @pytest.mark.parametrize("write", [write_folder, write_pair])
 @pytest.mark.parametrize("first", ["old", None])
 def test_a_kill_anywhere_leaves_the_old_or_the_new(
-    tmp_path: Path, way: str, write: Callable[..., None], first: str | None
+    tmp_path: Path, write: Callable[..., None], first: str | None
 ) -> None:
     states = set()
     for steps in range(100):
@@ -309,9 +300,7 @@ def test_a_kill_anywhere_leaves_the_old_or_the_new(
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
-def test_a_signal_anywhere_leaves_no_partial(
-    tmp_path: Path, way: str, error: type[BaseException]
-) -> None:
+def test_a_signal_anywhere_leaves_no_partial(tmp_path: Path, error: type[BaseException]) -> None:
     """Raised in place of the n-th call; clean-ups run."""
     for write in (write_folder, write_pair):
         for number in range(100):
@@ -333,7 +322,6 @@ def test_a_signal_anywhere_leaves_no_partial(
 
                 for name in ("rename", "replace", "fsync", "open", "close"):
                     patch.setattr(os, name, counted(getattr(os, name)))
-                patch.setattr(durable, "_flagged", counted(durable._flagged))
                 with suppress(error):
                     write(final, "new", overwrite=True)
             assert [name for name in names(final.parent) if name.startswith(".")] == []
@@ -388,12 +376,13 @@ def test_without_locks_nothing_is_swept(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_what_two_renames_have_left_is_put_back_at_the_next_open(tmp_path: Path) -> None:
     write_folder(tmp_path / "out", "old")
-    os.rename(tmp_path / "out", tmp_path / ".out.retired-01234567")
-    # its owner lives, and is about to rename the new one
-    with durable.locked(tmp_path / ".out.retired-01234567"):
+    aside = tmp_path / ".out.replaced"
+    aside.mkdir()
+    os.rename(tmp_path / "out", aside / "out")
+    with durable.locked(aside):  # its owner lives, and is about to rename the new one
         recover(tmp_path / "out")
         publish.sweep(tmp_path / "out")
-        assert names(tmp_path) == [".out.retired-01234567"]
+        assert names(tmp_path) == [".out.replaced"]
     recover(tmp_path / "out")
     assert contents(tmp_path) == {"out/manifest.json": MANIFEST, "out/text": "old"}
 
@@ -413,19 +402,19 @@ def test_all_is_synced_before_its_name_and_the_folder_after_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log: list[str] = []
-    fsync, flagged = os.fsync, durable._flagged
+    fsync, rename = os.fsync, os.rename
     monkeypatch.setattr(
         os,
         "fsync",
         lambda h: (log.append(Path(os.readlink(f"/proc/self/fd/{h}")).name), fsync(h))[1],
     )
     monkeypatch.setattr(
-        durable, "_flagged", lambda *given: (log.append("rename"), flagged(*given))[1]
+        os, "rename", lambda *given: (log.append(f"rename {given[1].name}"), rename(*given))[1]
     )
     write_folder(tmp_path / "out", "old")
     assert sorted(log[:2]) == ["manifest.json", "text"]
     assert log[2].startswith(".out.partial-")
-    assert log[3:] == ["rename", tmp_path.name]
+    assert log[3:] == ["rename out", tmp_path.name]
 
 
 def test_an_artefact_into_which_somebody_put_a_file_is_not_replaced(

@@ -169,7 +169,10 @@ def test_a_field_of_another_type_is_one_line(
 
 def test_a_manifest_names_files_within_its_artefact(collection: Path) -> None:
     path = collection / "manifest.json"
-    record = {**json.loads(path.read_text()), "files": {"../secret": {"bytes": 0, "digest": "0" * 16}}}
+    record = {
+        **json.loads(path.read_text()),
+        "files": {"../secret": {"bytes": 0, "digest": "0" * 16}},
+    }
     path.write_text(json.dumps({**record, "digest": manifest_digest(record)}))
     with pytest.raises(InputError, match=r"wanted files within the artefact; found '\.\./secret'"):
         Collection(collection)

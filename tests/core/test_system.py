@@ -136,7 +136,6 @@ def test_a_system_that_opens_no_folders_publishes_by_path(
     (tmp_path / "file").touch()
     monkeypatch.setattr(system, "OPENS_FOLDERS", False)
     assert system.open_place(tmp_path, folder=True) == tmp_path
-    assert system.at(tmp_path, "name") == (str(tmp_path / "name"), {})
     for wrong in (tmp_path / "file", tmp_path / "nothing"):
         with pytest.raises(OSError, match=wrong.name):
             system.open_place(wrong, folder=True)
