@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +14,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info
 
-from positionbias.core.errors import InputError, SettingError, StorageError
+from positionbias.core.errors import SettingError, StorageError
 from positionbias.core.only_one import only_one
 from positionbias.engine.choose import Engine
 from positionbias.experiments import step as step_module
@@ -107,21 +106,6 @@ def test_how_many_parts_run_at_once_worked_by_hand(monkeypatch: pytest.MonkeyPat
         1,
     ]
     assert Engine(engine="ray", address="head:6379").at_once(4) is None
-
-
-def fail_second(item: int) -> int:
-    if item:
-        raise InputError("the second one")
-    time.sleep(60)
-    return item
-
-
-@pytest.mark.usefixtures("four_processors")
-def test_an_error_of_one_part_ends_the_others(tmp_path: Path) -> None:
-    began = time.monotonic()
-    with pytest.raises(InputError, match="the second one"):
-        list(in_parts(Engine(workers=2), Steps(tmp_path), fail_second, range(2), models(1)))
-    assert time.monotonic() - began < 50  # the first one sleeps longer
 
 
 @pytest.mark.usefixtures("four_processors")
