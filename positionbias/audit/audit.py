@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.audit.answers import SCORE, Contrast, Verdict
+from positionbias.audit.describe import position_rows
 from positionbias.audit.evidence import BY_TERMS, Rule, chosen_evidence, evidence_of
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, mean_unit, measure
@@ -111,7 +112,8 @@ def audit(
 ) -> list[Measurement]:
     """Return the verdicts on all systems, then the rows of what was measured of them.
 
-    A model is queried again: moved sentences, rotated passages. ``tell`` receives progress and,
+    A model is queried again: moved sentences, rotated passages. ``describe`` adds the quality by
+    position. ``tell`` receives progress and,
     before long work, the expected time.
 
     Raises:
@@ -135,6 +137,8 @@ def audit(
         else:
             system.ranked(task)  # refuses a run of other queries
             results.append(run_alone_verdict(system, task))
+        if settings.describe and system.run is not None:
+            results.append(_described(system, task, system.run, settings))
     return sorted(results, key=lambda one: not isinstance(one.figures, Verdict))
 
 
@@ -171,8 +175,15 @@ def _of_model(
     before = task.values(ranked, measure)
     after = None if rotated is None else task.values(rotated, measure)
     how = _how(system, task, settings, pilot.nature, ranked, rotated)
-    measured = system.measured(by_query(task, measure, before, after))
-    return [measured, *_moved(how, pilot, settings)]
+    results = [system.measured(by_query(task, measure, before, after))]
+    if settings.describe:
+        results.append(_described(system, task, ranked, settings))
+    return [*results, *_moved(how, pilot, settings)]
+
+
+def _described(system: System, task: Task, ranked: Run, settings: AuditSettings) -> Measurement:
+    values = task.values(ranked, settings.measure)
+    return system.measured(position_rows(task, values, settings.measure, settings.seed))
 
 
 def _how(

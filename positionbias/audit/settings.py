@@ -150,6 +150,10 @@ class AuditSettings:
         1, "Grade from which a passage is relevant evidence.", least=1, metavar="GRADE"
     )
     matching: Matching = field(default_factory=Matching)
+    describe: bool = setting(
+        False,
+        "Also describe, without a conclusion, quality by the place of the evidence (PSI).",
+    )
     seed: int = seed_setting()
     retrieve: bool = setting(
         False,

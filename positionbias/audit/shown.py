@@ -17,6 +17,7 @@ from positionbias.audit.answers import (
     Question,
     Verdict,
 )
+from positionbias.audit.describe import POSITION, PSI
 from positionbias.audit.measured import ANSWER, RAW, SIDES, Given, given_in
 from positionbias.audit.words import as_share, in_words, sentences_of, sized, step_of, unread_part
 from positionbias.core.formatting import count, decimal, percent, plural
@@ -90,6 +91,8 @@ def _part(row: Any) -> str:
     """Return the part of an audit to which a row belongs."""
     if row.statistic in BY_QUERY:
         return "by query"
+    if row.axis == POSITION or row.statistic == PSI:
+        return "description"
     if row.measure in list(Question):
         return "verdict" if row.statistic == ANSWER else "of verdict"
     if row.measure in list(Contrast):
@@ -273,6 +276,33 @@ COUNTS = RowTable(
 )
 
 
+BY_POSITION = RowTable(
+    name="positions",
+    title="Quality by the place of the evidence",
+    stub={"name": "System", "measure": "Measure", "label": "Share of the passage"},
+    where='part == "description" and axis != ""',
+    cells=[Value("mean", "Queries", ",", show="count"), Value("mean", "Mean", ".3f")],
+    notes=["It mixes a preference with the difficulty of the questions: nothing is concluded."],
+)
+DESCRIBED = RowTable(
+    name="psi",
+    title="Position sensitivity index",
+    stub={"name": "System", "measure": "Measure"},
+    where='part == "description" and axis == ""',
+    cells=[
+        Value(PSI, "Queries", ",", show="count"),
+        Value(PSI, "PSI", ".3f"),
+        Value(PSI, "By chance", ".3f", show="expected"),
+        Value(PSI, "p", "p", show="p"),
+        Value(PSI, "Undefined", show="reason", wide=True),
+    ],
+    notes=[
+        "PSI = 1 − worst mean / best mean of the shares. By chance: its mean where values are "
+        "shuffled over the queries."
+    ],
+)
+
+
 # -- figures -------------------------------------------------------------------------------------
 
 FOREST = Forest(
@@ -308,10 +338,10 @@ SHOWN = Presentation(
             "rest on the effects in the table.",
             figures=[FOREST],
             tables=[VERDICTS],
-            folded=[COUNTS],
+            folded=[BY_POSITION, DESCRIBED, COUNTS],
             together=True,
         ),
     ],
-    text=[VERDICTS],
+    text=[VERDICTS, BY_POSITION, DESCRIBED],
     main=("effects",),
 )

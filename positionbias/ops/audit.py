@@ -369,7 +369,7 @@ def check(
     *,
     limits: Limits,
     audited: Audited = Audited(),
-    settings: Annotated[AuditSettings, LeftOut(MATCHING)] = AuditSettings(),
+    settings: Annotated[AuditSettings, LeftOut((*MATCHING, "describe"))] = AuditSettings(),
     computing: ComputingOf = Computing(),
     engine: Engine = Engine(),
 ) -> Checked:
