@@ -130,8 +130,7 @@ def recover(final: Path | str) -> None:
         StorageError: the file system refused.
     """
     final = Path(final)
-    aside = _aside(final)
-    if not final.name or not os.path.lexists(aside):
+    if not final.name or not os.path.lexists(aside := _aside(final)):
         return
     with storage_errors(final):
         if aside.is_symlink():  # not ours: its target is somebody else's and must stay

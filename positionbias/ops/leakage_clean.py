@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.inputs import CollectionLike
@@ -152,8 +152,8 @@ def clean_leakage(
         removing.remove,
     )
     with engine.open() as map_shards:
-        write = groups_without if isinstance(opened, Groups) else without
-        made = write(opened, place, left_out, map_shards=map_shards, overwrite=overwrite)  # type: ignore[arg-type]
+        write: Any = groups_without if isinstance(opened, Groups) else without
+        made = write(opened, place, left_out, map_shards=map_shards, overwrite=overwrite)
     facts = made.manifest.content_as(dict, LEFT_OUT)
     if isinstance(opened, Groups):
         facts = {"training groups": len(opened), "left_out": len(opened) - len(made)}

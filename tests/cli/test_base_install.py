@@ -99,7 +99,7 @@ pool verdict new.run qrels.txt --pool-runs runs --systems systems.tsv --out verd
 retrieve planted --split fresh --depth 20 --k1 2 --name other --out other-fresh.run
 contamination suspect planted --model other.run --model other-fresh.run --control test.run \
 --control fresh.run --fresh fresh --out suspected
-report evaluated audited pools --out report.html
+report evaluated --out report.html
 verify planted leaks
 """
 
@@ -110,7 +110,6 @@ rerank planted --model model --candidates test.run --out again.run
 retrieve planted --model minilm --vectors vectors --out dense.run
 encode planted --model minilm --out vectors
 audit planted --model minilm
-audit planted test.run --evidence minilm
 check planted --model minilm --max-response 0.02
 leakage find planted:train planted:test --encoder minilm --out near
 teach planted --model minilm --candidates train.run --out taught
