@@ -35,12 +35,12 @@ from pathlib import Path
 import bm25s
 import numpy as np
 import torch
-from lengthened_texts import PLACES, Material, make_materials
 from sentence_transformers import SentenceTransformer
 
 import positionbias
 import positionbias.settings
 from positionbias.audit.audit import make_task
+from positionbias.audit.length_grid import PLACES, Material, make_materials
 from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.publish import atomic_file

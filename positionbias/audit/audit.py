@@ -11,6 +11,7 @@ import numpy as np
 from positionbias.audit.answers import SCORE, Contrast, Verdict
 from positionbias.audit.describe import position_rows
 from positionbias.audit.evidence import BY_TERMS, Rule, chosen_evidence, evidence_of
+from positionbias.audit.length_grid import length_rows
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, mean_unit, measure
 from positionbias.audit.measured import raw_rows
@@ -178,7 +179,7 @@ def _of_model(
     results = [system.measured(by_query(task, measure, before, after))]
     if settings.describe:
         results.append(_described(system, task, ranked, settings))
-    return [*results, *_moved(how, pilot, settings)]
+    return [*results, *_moved(how, pilot, settings, tell)]
 
 
 def _described(system: System, task: Task, ranked: Run, settings: AuditSettings) -> Measurement:
@@ -227,7 +228,9 @@ def _pilot(
     return _Pilot(nature, ids, known, orders)
 
 
-def _moved(how: Manipulation, pilot: _Pilot, settings: AuditSettings) -> list[Measurement]:
+def _moved(
+    how: Manipulation, pilot: _Pilot, settings: AuditSettings, tell: Callable[[str], None]
+) -> list[Measurement]:
     """Move sentences, rotate passages at sentence boundaries, and return the verdicts that follow,
     with their rows.
     """
@@ -275,6 +278,10 @@ def _moved(how: Manipulation, pilot: _Pilot, settings: AuditSettings) -> list[Me
     }
     raw = raw_rows(task, raw_effects(own, shortened), passage)
     figures: list[Verdict | Rows] = [passage, order, counted(MANIPULATIONS, counts), raw]
+    if settings.lengths and nature.listwise:
+        tell(f"{system.name}: --lengths is skipped, as the scorer is listwise")
+    elif settings.lengths:
+        figures.append(length_rows(system, task, pilot.query_ids, reads, settings, tell))
     return [system.measured(one) for one in figures]
 
 

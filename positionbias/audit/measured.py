@@ -27,7 +27,7 @@ from positionbias.evaluation.simultaneous import simultaneous
 
 __all__ = ["ANSWER", "KEYS", "RAW", "SIDES", "Given", "audit_rows", "given_in", "raw_rows"]
 
-KEYS = ("rule",)
+KEYS = ("rule", "length")
 ANSWER, WITHIN, AMONG = "answer", "answer within what it reads", "candidates"
 RAW = "in scores"  # the statistic of an effect with its values by query
 NUMBERS: Mapping[str, tuple[str, type]] = {  # of a verdict: the field, its statistic and type

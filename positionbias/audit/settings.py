@@ -126,6 +126,13 @@ class AuditSettings:
         "Queries whose answering sentence is moved through its passage.",
         least=1,
     )
+    lengths: tuple[int, ...] = setting(
+        (),
+        "Also move the evidence through texts of this length, padded with other passages, in the "
+        "model's tokens, else words; may be given again.",
+        least=16,
+        metavar="N",
+    )
     margin: float = setting(
         0.1,
         "The smallest effect of interest, as a share of the evidence's worth.",
@@ -169,6 +176,7 @@ class AuditSettings:
             object.__setattr__(self, "measure", canonical([self.measure])[0])
         if self.depth is None:
             object.__setattr__(self, "depth", RETRIEVAL_DEPTH if self.retrieve else DEPTH)
+        object.__setattr__(self, "lengths", tuple(sorted(set(self.lengths))))
         check_settings(self)
 
     @property

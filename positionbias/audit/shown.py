@@ -18,6 +18,7 @@ from positionbias.audit.answers import (
     Verdict,
 )
 from positionbias.audit.describe import POSITION, PSI
+from positionbias.audit.length_grid import LENGTHS
 from positionbias.audit.measured import ANSWER, RAW, SIDES, Given, given_in
 from positionbias.audit.words import as_share, in_words, sentences_of, sized, step_of, unread_part
 from positionbias.core.formatting import count, decimal, percent, plural
@@ -91,6 +92,8 @@ def _part(row: Any) -> str:
     """Return the part of an audit to which a row belongs."""
     if row.statistic in BY_QUERY:
         return "by query"
+    if row.measure == LENGTHS and row.axis:
+        return "length"
     if row.axis == POSITION or row.statistic == PSI:
         return "description"
     if row.measure in list(Question):
@@ -276,6 +279,22 @@ COUNTS = RowTable(
 )
 
 
+BY_LENGTH = RowTable(
+    name="lengths",
+    title="The same evidence in longer texts",
+    stub={"name": "System", "length": "Length", "label": "Place"},
+    where='part == "length"',
+    cells=[
+        Value("mean", "Lead", "+.3f"),
+        Value("difference", "less the start", "+.3f", group="Lead"),
+        Value("share not read", "Not read", ".0%"),
+    ],
+    notes=[
+        "Lead over the query's competitors, in deviations of their scores, in texts that other "
+        "passages pad to one length; intervals hold together. Where the evidence is not read to "
+        "its end a loss is truncation, no preference."
+    ],
+)
 BY_POSITION = RowTable(
     name="positions",
     title="Quality by the place of the evidence",
@@ -338,10 +357,10 @@ SHOWN = Presentation(
             "rest on the effects in the table.",
             figures=[FOREST],
             tables=[VERDICTS],
-            folded=[BY_POSITION, DESCRIBED, COUNTS],
+            folded=[BY_LENGTH, BY_POSITION, DESCRIBED, COUNTS],
             together=True,
         ),
     ],
-    text=[VERDICTS, BY_POSITION, DESCRIBED],
+    text=[VERDICTS, BY_LENGTH, BY_POSITION, DESCRIBED],
     main=("effects",),
 )

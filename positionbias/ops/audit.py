@@ -369,7 +369,9 @@ def check(
     *,
     limits: Limits,
     audited: Audited = Audited(),
-    settings: Annotated[AuditSettings, LeftOut((*MATCHING, "describe"))] = AuditSettings(),
+    settings: Annotated[
+        AuditSettings, LeftOut((*MATCHING, "describe", "lengths"))
+    ] = AuditSettings(),
     computing: ComputingOf = Computing(),
     engine: Engine = Engine(),
 ) -> Checked:

@@ -1,4 +1,4 @@
-"""Texts with the same evidence at five places, padded to a length by other passages.
+"""Move the same evidence through five places of texts of several lengths, padded by other passages.
 
 A text of length L holds a *piece* and fillers, as many whole sentences of other passages, in a
 drawn order, as fit into L. A query has one sequence of fillers: a longer text begins with the
@@ -9,6 +9,11 @@ share of the fillers.
   shortest length. Longer evidence is skipped and counted.
 - Fillers are neither among the query's first ``TOP`` candidates nor judged relevant, contain none
   of its answers as text, and come from other articles if the collection records articles.
+- Competitors are the query's first ``COMPETITORS`` candidates that are not judged relevant, each a
+  drawn sentence with its neighbours at the start of a text with the same fillers [decision].
+
+A *lead* is the evidence's score less the competitors' mean, in deviations of their scores at that
+length. No verdict rests on it.
 """
 
 from __future__ import annotations
@@ -21,14 +26,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from positionbias.audit.manipulate import Texts
 from positionbias.audit.perturb import has_end
-from positionbias.audit.systems import Task
+from positionbias.audit.reads import Reads
+from positionbias.audit.settings import AuditSettings
+from positionbias.audit.systems import Rows, System, Task, counted, made_id
 from positionbias.core.collection import Collection
+from positionbias.core.interval import interval_of
 from positionbias.core.records import Query
-from positionbias.core.seeds import below, choose
+from positionbias.core.seeds import below, choose, drawn_order
+from positionbias.evaluation.bootstrap import cluster_queries, means_left_out
+from positionbias.evaluation.simultaneous import Simultaneous, from_replicates
+from positionbias.models.protocols import token_reader
 from positionbias.text.sentences import sentence_spans
 from positionbias.text.words import split_words
 
+__all__ = ["LENGTHS", "PLACES", "Material", "length_rows", "make_materials", "means_of_units"]
+
+LENGTHS = "length by place"
+MOST = 100  # queries, as long texts are slow
 PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
 COMPETITORS = 10
 TOP = 30  # candidates that cannot be fillers
@@ -233,3 +249,140 @@ def _fillers(
             filled += sizes(every) if every else []
         used, wanted = min(wanted, number), 2 * wanted
     return fill, filled
+
+
+# -- measuring -------------------------------------------------------------------------------------
+
+
+def sizes_of(system: System) -> tuple[Sizes, str]:
+    """Return the function that measures texts, and its unit: a model's tokens if it has a
+    tokenizer, else words.
+    """
+    if (reader := token_reader(system.model)) is not None:
+        return lambda texts: [len(row) for row in reader.read_passages(list(texts))], "tokens"
+    return lambda texts: [len(text.split()) for text in texts], "words"
+
+
+def length_rows(
+    system: System,
+    task: Task,
+    query_ids: Sequence[str],
+    reads: Reads,
+    settings: AuditSettings,
+    tell: Callable[[str], None],
+) -> Rows:
+    """Return the evidence's lead at every place of texts of ``settings.lengths``, each place less
+    the start, and the share of queries whose evidence is not read there to its end; none if no
+    query has texts or all competitors score alike.
+    """
+    sizes, unit = sizes_of(system)
+    most, level = min(MOST, settings.needles), settings.relevant_from
+    materials, skipped, fillers = make_materials(
+        task, query_ids, settings.lengths, sizes, most=most, seed=settings.seed, level=level
+    )
+    scored = [
+        _scored(system, task, materials, length, reads, settings.seed)
+        for length in (settings.lengths if materials else ())
+    ]
+    kept = [
+        (length, own)
+        for length, own in zip(settings.lengths, scored, strict=False)
+        if own[1].mean() > 0
+    ]
+    if not kept:
+        tell(f"{system.name}: no text of these lengths could be compared: {skipped or 'all tie'}")
+        return []
+    clusters = [one.cluster for one in materials]
+    leads = np.hstack([own[0] for _, own in kept])
+    units = np.hstack([np.repeat(own[1], len(PLACES), axis=1) for _, own in kept])
+    starts = np.repeat(np.arange(len(kept)) * len(PLACES), len(PLACES))
+    moved = np.flatnonzero(np.arange(leads.shape[1]) != starts)
+    means = means_of_units(leads, units, clusters)
+    differences = means_of_units((leads - leads[:, starts])[:, moved], units[:, moved], clusters)
+    cells = [
+        {"measure": LENGTHS, "length": str(length), "axis": "place", "at": at, "label": f"{at:g}"}
+        for length, _ in kept
+        for at in PLACES
+    ]
+    counts = {"counted": "queries", "count": len(materials), "interval": "simultaneous"}
+    unread = np.hstack([own[2].mean(axis=0) for _, own in kept])
+    numbers: dict[str, float | str] = {"unit of lengths": unit, "fillers": fillers}
+    numbers |= {f"left out: {reason}": number for reason, number in skipped.items()}
+    return [
+        *counted(LENGTHS, numbers),
+        *(
+            {**cells[place], **counts, "statistic": "mean", **_estimated(one)}
+            for place, one in enumerate(means)
+        ),
+        *(
+            {**cells[place], **counts, "statistic": "difference", "against": "place=0"}
+            | _estimated(one)
+            for place, one in zip(moved, differences, strict=True)
+        ),
+        *(
+            {**cell, "statistic": "share not read", "value": float(share)}
+            for cell, share in zip(cells, unread, strict=True)
+        ),
+    ]
+
+
+def _estimated(one: Simultaneous) -> dict[str, Any]:
+    return {"value": one.value, "bounds": interval_of(one.low, one.high)}
+
+
+def _scored(
+    system: System, task: Task, materials: Sequence[Material], length: int, reads: Reads, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return leads ``(queries, places)``, the competitors' deviations ``(queries, 1)``, and a mask
+    of evidence that is not read to its end ``(queries, places)``.
+    """
+    made: dict[str, str] = {}
+    names = {}
+    for one in materials:
+        texts = [one.text(one.piece, length, place) for place in PLACES]
+        texts += [one.text(other, length, PLACES[0]) for other in one.others]
+        names[one.query.query_id] = [
+            made_id(one.query.query_id, number) for number in range(len(texts))
+        ]
+        made |= zip(names[one.query.query_id], texts, strict=True)
+    # in a drawn order, as a scorer may depend on the order of its list
+    lists = {
+        one.query.query_id: (
+            one.query.text,
+            drawn_order(names[one.query.query_id], seed, "length grid"),
+        )
+        for one in materials
+    }
+    description = f"{system.name}: texts of {length:,}"
+    scores = system.scores(task, Texts(made, task.collection), lists, description)
+    leads, units, unread = [], [], []
+    for one in materials:
+        every = np.array([scores[one.query.query_id][name] for name in names[one.query.query_id]])
+        own, others = every[: len(PLACES)], every[len(PLACES) :]
+        leads.append(own - others.mean())
+        units.append([others.std()])
+        split = [one.split(one.piece, length, place) for place in PLACES]
+        needed = [
+            [one.piece.text, *behind] if reads.from_end else [*before, one.piece.needed]
+            for before, behind, _ in split
+        ]
+        unread.append(~np.array(reads.fits(one.query.text, list(map(" ".join, needed)))))
+    return np.array(leads), np.array(units), np.array(unread)
+
+
+def means_of_units(
+    columns: np.ndarray, units: np.ndarray, labels: Sequence[str]
+) -> list[Simultaneous]:
+    """Estimate the means of ``columns (queries, k)`` over those of ``units (queries, k)``, which
+    are estimated too, with simultaneous intervals by a jackknife over clusters.
+    """
+    clusters = cluster_queries(labels, len(columns))
+    values, without = means_left_out(columns, clusters)
+    unit, unit_without = means_left_out(units, clusters)
+    return from_replicates(
+        values / unit,
+        without / unit_without,
+        largest=np.abs(columns).max(axis=0) / unit,
+        groups=np.full(columns.shape[1], clusters.count),
+        counts=np.full(columns.shape[1], len(columns)),
+    )
