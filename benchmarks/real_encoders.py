@@ -46,8 +46,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.publish import atomic_file
 from positionbias.core.run import read_run
 from positionbias.core.seeds import below, drawn_order
-from positionbias.evaluation.bootstrap import cluster_queries, means_left_out, sums_by_cluster
-from positionbias.evaluation.simultaneous import Simultaneous, from_replicates
+from positionbias.evaluation.simultaneous import simultaneous
 
 # tokens of the shorter texts; of fillers kept for the sentences without evidence
 SHORT, SPARE = 128, 600
@@ -220,27 +219,6 @@ def gains(scores: np.ndarray, asked: Sequence[int], labels: Sequence[str]) -> np
     return np.where(ranks <= 10, 1 / np.log2(1 + ranks), 0.0)
 
 
-def estimates(
-    columns: np.ndarray, worths: np.ndarray | None, labels: Sequence[str]
-) -> list[Simultaneous]:
-    """Estimate means of ``columns (questions, k)``, over those of ``worths (questions, k)`` where
-    given, simultaneously.
-    """
-    clusters = cluster_queries(labels, len(columns))
-    values, without = means_left_out(columns, clusters)
-    if worths is not None:
-        unit, unit_without = means_left_out(worths, clusters)
-        values, without = values / unit, without / unit_without
-    groups = (sums_by_cluster(~np.isnan(columns), clusters) > 0).sum(axis=0)
-    return from_replicates(
-        values,
-        without,
-        largest=np.abs(values),
-        groups=groups,
-        counts=np.full(columns.shape[1], len(columns)),
-    )
-
-
 def rows_of(
     name: str,
     role: str,
@@ -268,8 +246,8 @@ def rows_of(
         ("nDCG@10", "mean", "", PLACES, levels, None, "", 1.0),
     )
     for measure, statistic, against, places, columns, unit_columns, unit_name, times in kinds:
-        found = estimates(
-            np.hstack(columns), None if unit_columns is None else np.hstack(unit_columns), labels
+        found = simultaneous(
+            np.hstack(columns), labels, None if unit_columns is None else np.hstack(unit_columns)
         )
         keys = [(length, place) for length in by_length for place in places]
         for (length, place), one in zip(keys, found, strict=True):

@@ -57,9 +57,9 @@ def position_rows(task: Task, values: np.ndarray, measure: str, seed: int) -> Ro
     if len(held) < 2:
         rows[-1]["reason"] = f"fewer than two shares with {FEWEST} queries"
         return rows
-    sorted_values = np.lexsort((values[known][used], share[used]))  # whatever the order of queries
-    numbers = np.searchsorted(held, share[used][sorted_values])
-    own = values[known][used][sorted_values]
+    by_share = np.lexsort((values[known][used], share[used]))  # whatever the order of queries
+    numbers = np.searchsorted(held, share[used][by_share])
+    own = values[known][used][by_share]
     counts, draw = np.bincount(numbers), generator(seed, "position permutations")
     psi = psi_of(np.bincount(numbers, own) / counts)
     shuffled = (draw.permutation(own) for _ in range(SHUFFLES))

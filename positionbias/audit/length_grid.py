@@ -35,13 +35,12 @@ from positionbias.core.collection import Collection
 from positionbias.core.interval import interval_of
 from positionbias.core.records import Query
 from positionbias.core.seeds import below, choose, drawn_order
-from positionbias.evaluation.bootstrap import cluster_queries, means_left_out
-from positionbias.evaluation.simultaneous import Simultaneous, from_replicates
+from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
 from positionbias.models.protocols import token_reader
 from positionbias.text.sentences import sentence_spans
 from positionbias.text.words import split_words
 
-__all__ = ["LENGTHS", "PLACES", "Material", "length_rows", "make_materials", "means_of_units"]
+__all__ = ["LENGTHS", "PLACES", "Material", "length_rows", "make_materials"]
 
 LENGTHS = "length by place"
 MOST = 100  # queries, as long texts are slow
@@ -297,8 +296,8 @@ def length_rows(
     units = np.hstack([np.repeat(own[1], len(PLACES), axis=1) for _, own in kept])
     starts = np.repeat(np.arange(len(kept)) * len(PLACES), len(PLACES))
     moved = np.flatnonzero(np.arange(leads.shape[1]) != starts)
-    means = means_of_units(leads, units, clusters)
-    differences = means_of_units((leads - leads[:, starts])[:, moved], units[:, moved], clusters)
+    means = simultaneous(leads, clusters, units)
+    differences = simultaneous((leads - leads[:, starts])[:, moved], clusters, units[:, moved])
     cells = [
         {"measure": LENGTHS, "length": str(length), "axis": "place", "at": at, "label": f"{at:g}"}
         for length, _ in kept
@@ -368,21 +367,3 @@ def _scored(
         ]
         unread.append(~np.array(reads.fits(one.query.text, list(map(" ".join, needed)))))
     return np.array(leads), np.array(units), np.array(unread)
-
-
-def means_of_units(
-    columns: np.ndarray, units: np.ndarray, labels: Sequence[str]
-) -> list[Simultaneous]:
-    """Estimate the means of ``columns (queries, k)`` over those of ``units (queries, k)``, which
-    are estimated too, with simultaneous intervals by a jackknife over clusters.
-    """
-    clusters = cluster_queries(labels, len(columns))
-    values, without = means_left_out(columns, clusters)
-    unit, unit_without = means_left_out(units, clusters)
-    return from_replicates(
-        values / unit,
-        without / unit_without,
-        largest=np.abs(columns).max(axis=0) / unit,
-        groups=np.full(columns.shape[1], clusters.count),
-        counts=np.full(columns.shape[1], len(columns)),
-    )

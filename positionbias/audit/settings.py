@@ -176,8 +176,8 @@ class AuditSettings:
             object.__setattr__(self, "measure", canonical([self.measure])[0])
         if self.depth is None:
             object.__setattr__(self, "depth", RETRIEVAL_DEPTH if self.retrieve else DEPTH)
-        object.__setattr__(self, "lengths", tuple(sorted(set(self.lengths))))
         check_settings(self)
+        object.__setattr__(self, "lengths", tuple(sorted(set(self.lengths))))
 
     @property
     def rotated(self) -> Rotation:

@@ -32,6 +32,7 @@ from positionbias.core.errors import bad_input
 from positionbias.core.files import open_bytes, remove, sha256_file
 from positionbias.core.groups import KIND, Groups, Triples, write_groups
 from positionbias.core.manifest import Manifest, input_ref
+from positionbias.core.negatives import no_candidates
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.run_blocks import run_blocks
@@ -152,12 +153,7 @@ def _drawn(
             )
         seen.update(facts.query_ids)
     if not counts["triples drawn"]:
-        raise bad_input(
-            candidates,
-            wanted=f"candidates for queries of split {settings.split!r} with relevant passages",
-            found="none",
-            do="check that --candidates was retrieved for --split, and --relevant-from",
-        )
+        raise no_candidates(candidates, settings.split)
     queries = pc.count_distinct(judged(clicks).positives["query_id"]).as_py()
     return {"queries with a positive": queries, **counts}, paths
 

@@ -25,7 +25,7 @@ import numpy as np
 from positionbias.core import collection as collections
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.groups import TrainingGroup
-from positionbias.core.negatives import draw_negatives, without
+from positionbias.core.negatives import draw_negatives, no_candidates, without
 from positionbias.core.records import Qrel
 from positionbias.core.run import read_rankings
 from positionbias.core.seeds import choose, keys64
@@ -87,12 +87,7 @@ def ordinary_blocks(
     if held:
         yield _usable(collection, candidates, held, counts)
     if not counts["groups"]:
-        raise bad_input(
-            candidates,
-            wanted=f"candidates for queries of split {split!r} with relevant passages",
-            found="none",
-            do="check that --candidates was retrieved for --split, and --relevant-from",
-        )
+        raise no_candidates(candidates, split)
 
 
 def _usable(
@@ -210,7 +205,6 @@ def judged_groups(
         return [items[place] for place in places]
 
     def unjudged(number: int, positive: str) -> list[str]:
-        judged = set(query.judged)
         if passages - len(judged) < number:
             raise InputError(
                 f"query {query.query_id!r}: wanted {number:,} random unjudged passages; found "
@@ -225,6 +219,7 @@ def judged_groups(
             looked_at *= 2
         return kept
 
+    judged = set(query.judged)
     negatives = ordered(query.negatives, "judged negative")
     for turn, positive in enumerate(ordered(query.positives, "judged positive")):
         drawn = negatives[turn * (size - 1) : (turn + 1) * (size - 1)]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
+from positionbias.core.errors import InputError, bad_input
 from positionbias.core.seeds import choose
 
-__all__ = ["draw_negatives", "without"]
+__all__ = ["draw_negatives", "no_candidates", "without"]
 
 _PURPOSE = "ordinary negative"
 
@@ -24,3 +26,13 @@ def draw_negatives(
     the query and its positive alone.
     """
     return [pool[place] for place in choose(len(pool), count, seed, _PURPOSE, query_id, positive)]
+
+
+def no_candidates(candidates: Path, split: str) -> InputError:
+    """Return the error of a run that makes no training group of a split."""
+    return bad_input(
+        candidates,
+        wanted=f"candidates for queries of split {split!r} with relevant passages",
+        found="none",
+        do="check that --candidates was retrieved for --split, and --relevant-from",
+    )

@@ -20,7 +20,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -138,7 +138,7 @@ def recover(final: Path | str) -> None:
             return
         with locked(aside) as got:
             if got is not False:  # otherwise its owner is about to move the new one into place
-                _put_back(aside, final)
+                _surely(_put_back, aside, final)
 
 
 def sweep(final: Path) -> None:
@@ -188,15 +188,15 @@ def _partial(final: Path) -> Iterator[Path]:
                     yield partial
                 return
             finally:
-                _drop(partial)
+                _surely(remove, partial)
 
 
-def _drop(path: Path) -> None:
-    """``remove`` a path, even if a signal interrupts it."""
+def _surely(step: Callable[..., object], *given: Path) -> None:
+    """Do what may be done twice, even if a signal interrupts it."""
     try:
-        remove(path)
+        step(*given)
     except BaseException:
-        remove(path)
+        step(*given)
         raise
 
 
@@ -316,7 +316,7 @@ def _replacing(final: Path) -> Iterator[Path]:
                 try:
                     yield aside
                 finally:
-                    _put_back(aside, final)
+                    _surely(_put_back, aside, final)
                 return
         except BaseException:
             with suppress(OSError):
@@ -325,17 +325,7 @@ def _replacing(final: Path) -> Iterator[Path]:
 
 
 def _put_back(aside: Path, final: Path) -> None:
-    """Move the former ``final`` back if nothing took its place, and remove what is left, even if a
-    signal interrupts it.
-    """
-    try:
-        _put_back_once(aside, final)
-    except BaseException:
-        _put_back_once(aside, final)
-        raise
-
-
-def _put_back_once(aside: Path, final: Path) -> None:
+    """Move the former ``final`` back if nothing took its place, and remove what is left."""
     if not os.path.lexists(final):
         before, beside = aside / _manifest_of(final).name, _manifest_of(final)
         if os.path.lexists(before):

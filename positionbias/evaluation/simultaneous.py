@@ -78,10 +78,10 @@ def simultaneous(
     units: np.ndarray | None = None,
     span: Span | None = None,
 ) -> list[Simultaneous]:
-    """Estimate ``contrasts (queries, k)``, NaN if a query lacks one, in ``units (queries,)``, NaN
-    if a query has none.
+    """Estimate ``contrasts (queries, k)``, NaN if a query lacks one, in ``units (queries,)`` or of
+    each contrast ``(queries, k)``, NaN if a query has none.
 
-    Without units, or without a unit above 0, the contrasts stay in their own unit. With a ``span``
+    Without units, or without a unit above 0, contrasts stay in their own unit. With a ``span``
     intervals are ``bounded``.
 
     Raises:
@@ -92,7 +92,7 @@ def simultaneous(
         raise ValueError(
             f"contrasts: wanted finite numbers (queries, k), or NaN; found shape {contrasts.shape}"
         )
-    if units is not None and np.shape(units) != (len(contrasts),):
+    if units is not None and np.shape(units) not in (contrasts.shape[:1], contrasts.shape):
         raise ValueError(
             f"units: wanted one per query, {len(contrasts):,}; found shape {np.shape(units)}"
         )
@@ -100,7 +100,7 @@ def simultaneous(
     held = ~np.isnan(contrasts)
     means, without = means_left_out(contrasts, found)
     unit, unit_without = _unit(units, found)
-    values, replicates = means / unit, without / unit_without[:, None]
+    values, replicates = means / unit, without / unit_without
     groups = (sums_by_cluster(held, found) > 0).sum(axis=0)
     largest = np.abs(np.nan_to_num(contrasts)).max(axis=0, initial=0.0) / unit
     estimates = from_replicates(
@@ -210,21 +210,17 @@ def _one(
     return Simultaneous(value, low, high, p, float(error), critical, freedom, count)
 
 
-def _unit(units: np.ndarray | None, clusters: Clusters) -> tuple[float, np.ndarray]:
-    """Return the mean unit, and the same without each cluster, ``(clusters,)``; 1 without any
-    above 0.
+def _unit(units: np.ndarray | None, clusters: Clusters) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean units, ``(1 or k,)``, and the same without each cluster,
+    ``(clusters, 1 or k)``; 1 without any above 0.
     """
-    one = 1.0, np.ones(clusters.count)
     if units is None:
-        return one
-    column = np.asarray(units, np.float64)[:, None]
-    mean, without = means_left_out(column, clusters)
-    if not mean[0] > 0:
-        return one
+        return np.ones(1), np.ones((clusters.count, 1))
+    columns = np.asarray(units, np.float64).reshape(len(units), -1)
+    means, without = means_left_out(columns, clusters)
     # of few clusters one may hold all of the unit; then it is taken as known
-    return float(mean[0]), without[:, 0] if (without[:, 0] > 0).all() else np.full(
-        clusters.count, mean[0]
-    )
+    without = np.where((without > 0).all(axis=0), without, means)
+    return np.where(means > 0, means, 1.0), np.where(means > 0, without, 1.0)
 
 
 def _largest(deviations: np.ndarray, freedom: int) -> np.ndarray:

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import msgspec
 
 from positionbias.core.closest import or_closest
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import manifest_if_any
-from positionbias.core.settings import check_once, flag_of, flags_as
-from positionbias.models.kinds import begins_with, config_class
-from positionbias.training.config import TrainConfig
+from positionbias.core.operation import Given, Parameter, made_of, settings_parameters
+from positionbias.core.places import input_place, model_place
+from positionbias.core.settings import Panel, Setting, check_once, flag_of, flags_as, setting
+from positionbias.models.kinds import KINDS, begins_with, config_class
+from positionbias.training.config import TrainConfig, settle_steps
+from positionbias.training.quick import quick_shape, quick_training
 
 if TYPE_CHECKING:
     from positionbias.training.plan import TrainPlan
-from types import MappingProxyType
-
-from positionbias.core.errors import bad_input
-from positionbias.core.operation import Given, Parameter, made_of, settings_parameters
-from positionbias.core.places import input_place, model_place
-from positionbias.core.settings import Panel, Setting, setting
-from positionbias.models.kinds import KINDS
-from positionbias.training.config import settle_steps
-from positionbias.training.quick import quick_shape, quick_training
 
 __all__ = [
     "CANDIDATES",
@@ -121,7 +115,7 @@ def with_assignments(
     assignments: Sequence[str],
     *,
     flag: str = "--set",
-    decided: Mapping[str, str] = types.MappingProxyType({}),
+    decided: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[ModelSettings, ...]:
     """Return the models with settings changed: ``bert_cat.batch_size=16``, or without a model for
     all that have the setting.

@@ -26,7 +26,6 @@ __all__ = [
     "TransformerScorer",
     "UserFunction",
     "UserModel",
-    "code_of",
     "is_code_name",
     "load_user_code",
     "user_model",
@@ -124,22 +123,6 @@ def _hash(text: str) -> str:
 
 
 UserModel = UserFunction | TransformerScorer | TextEncoder
-
-
-def code_of(model: Any) -> Any:
-    """Return the user's function or object in a model, to compare two models; None for other
-    models.
-    """
-    match model:
-        case UserFunction():
-            found = model._call
-        case TransformerScorer():
-            found = model._transformer
-        case TextEncoder():
-            found = model.encode
-        case _:
-            return None
-    return found.__self__ if inspect.ismethod(found) else found
 
 
 def load_user_code(name: str, kind: str | None = None) -> tuple[UserModel, Path | None]:

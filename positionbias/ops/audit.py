@@ -413,9 +413,11 @@ def check(
     """
     from positionbias.audit.limits import checks_of
 
-    needed = replace(
+    needed = replace(  # what no limit is on is not measured
         settings,
         rotation=settings.rotation and limits.max_movement is not None,
+        lengths=(),
+        describe=False,
     )
     outcome, measurements = _measured(collection, runs, audited, needed, computing, engine)
     checks = checks_of(measurements, limits, settings.measure)

@@ -138,7 +138,7 @@ def shown_by(rows: DataFrame) -> Iterator[tuple[Presentation, DataFrame]]:
         yield shown, shown.own(rows)
 
 
-@lru_cache(maxsize=8)  # the studies beside each other on a page
+@lru_cache(maxsize=8)  # folders of results
 def shown_in(study: Study) -> Sequence[tuple[Presentation, DataFrame]]:
     """Return the same of a folder's rows, prepared once for all parts of a page."""
     return list(shown_by(study.rows))
