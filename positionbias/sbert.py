@@ -21,6 +21,7 @@ from positionbias.core.records import Query
 from positionbias.core.run import Run, find_run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.ops.audit import evidence_rule
+from positionbias.ranking.config import Computing
 
 try:
     from sentence_transformers.base.evaluation import BaseEvaluator
@@ -113,7 +114,7 @@ class PositionBiasEvaluator(BaseEvaluator):
             by_bm25 if candidates is None else find_run(candidates),
             settings,
             queries=queries,
-            rule=evidence_rule(opened, settings, map),
+            rule=evidence_rule(opened, settings, Computing(), map),
         )
 
     def __call__(

@@ -10,7 +10,7 @@ import numpy as np
 
 from positionbias.audit.answers import SCORE, Contrast, Verdict
 from positionbias.audit.describe import position_rows
-from positionbias.audit.evidence import BY_TERMS, Rule, chosen_evidence, evidence_of
+from positionbias.audit.evidence import Rule, chosen_evidence, evidence_of
 from positionbias.audit.length_grid import length_rows
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, mean_unit, measure
@@ -86,7 +86,7 @@ def make_task(
         candidates=_of_queries(run, evidence.query_ids, settings.depth),
         clusters=[clusters.get(query_id, query_id) for query_id in evidence.query_ids],
         config=config or RankingConfig(),
-        rule=BY_TERMS if rule is not None else "",
+        rule=rule.name if rule is not None else "",
     )
 
 

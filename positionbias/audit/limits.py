@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from positionbias.audit.answers import RANKS, WORTH, Contrast, Effect, Preference, Question, Verdict
-from positionbias.audit.evidence import ERRORS
+from positionbias.audit.evidence import error_note
 from positionbias.audit.settings import Limits
 from positionbias.audit.systems import Measurement
 from positionbias.audit.verdict import MOST_QUERIES
@@ -98,7 +98,7 @@ def _judged(
         check = ruled
     if verdict is not None and verdict.rule:
         moved = f"--{check.limit} is of moving the sentence chosen by {verdict.rule}"
-        check = replace(check, note=f"{moved}. {ERRORS.rstrip('.')}")
+        check = replace(check, note=f"{moved}. {error_note(verdict.rule).rstrip('.')}")
     if check.outcome is Outcome.FAIL:
         if verdict is None or verdict.preference is not Preference.UNREAD:
             return check

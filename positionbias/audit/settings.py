@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
@@ -148,10 +148,11 @@ class AuditSettings:
         least=1,
         absent=f"{DEPTH}; {RETRIEVAL_DEPTH} with --retrieve",
     )
-    evidence: Literal["answers", "terms"] = setting(
+    evidence: Place = setting(
         ANSWERS,
-        "The sentence that is moved: that of the answers, or the one with most query terms, "
-        "weighted by rarity.",
+        "The sentence that is moved: that of the answers, the one with most query terms, weighted "
+        "by rarity (terms), or the one that another model scores highest.",
+        metavar="answers|terms|MODEL",
     )
     relevant_from: int = setting(
         1, "Grade from which a passage is relevant evidence.", least=1, metavar="GRADE"

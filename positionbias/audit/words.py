@@ -16,7 +16,7 @@ from positionbias.audit.answers import (
     Question,
     Verdict,
 )
-from positionbias.audit.evidence import ERRORS
+from positionbias.audit.evidence import error_note
 from positionbias.audit.verdict import (
     ALONE,
     ORDER_MARGIN,
@@ -103,7 +103,7 @@ def sentences_of(name: str, verdict: Verdict) -> list[str]:
     by_rule = verdict.rule and verdict.question is Question.PASSAGE
     return [
         *filter(None, sentences),
-        *filter(None, [step, ERRORS if by_rule else ""]),
+        *filter(None, [step, error_note(verdict.rule) if by_rule else ""]),
     ]
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "TransformerScorer",
     "UserFunction",
     "UserModel",
+    "code_of",
     "is_code_name",
     "load_user_code",
     "user_model",
@@ -123,6 +124,20 @@ def _hash(text: str) -> str:
 
 
 UserModel = UserFunction | TransformerScorer | TextEncoder
+
+
+def code_of(model: Any) -> Any:
+    """Return the user's function or object in a model, to compare two; None for other models."""
+    match model:
+        case UserFunction():
+            code = model._call
+        case TransformerScorer():
+            code = model._transformer
+        case TextEncoder():
+            code = model.encode
+        case _:
+            return None
+    return code.__self__ if inspect.ismethod(code) else code
 
 
 def load_user_code(name: str, kind: str | None = None) -> tuple[UserModel, Path | None]:

@@ -22,7 +22,7 @@ from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import LeftOut, Overwrite, SavedTo, operation
-from positionbias.core.places import Place, home_place, input_place, pasted
+from positionbias.core.places import Place, home_place, input_place, model_place, pasted
 from positionbias.core.progress import gives_hints, hint, say
 from positionbias.core.settings import Setting
 from positionbias.core.splitter import USUAL_WORDS
@@ -451,6 +451,7 @@ def _opened(
         from positionbias.audit.retriever import check_retrieval
 
         check_retrieval(models, opened, vectors, config)
+    rule = evidence_rule(opened, settings, computing, map_shards, models)
     spreads = [
         _spread(one, model, audited.kind, computing, map_shards)
         for one, model in zip(audited.models, models, strict=True)
@@ -463,7 +464,7 @@ def _opened(
         queries=audited.queries,
         config=config,
         map_shards=map_shards,
-        rule=evidence_rule(opened, settings, map_shards),
+        rule=rule,
     )
     rotated = [RotatedRun(find_collection(place), find_run(run)) for place, run in audited.rotated]
     systems = [System(run.name, run=run, rotated=rotated) for run in loaded]
@@ -513,22 +514,46 @@ def retrievers(
 
 
 def evidence_rule(
-    collection: Collection, settings: AuditSettings, map_shards: MapShards
+    collection: Collection,
+    settings: AuditSettings,
+    computing: Computing,
+    map_shards: MapShards,
+    models: Sequence[Checkpoint] = (),
 ) -> Rule | None:
-    """The rule that chooses the evidence; None: the answers are it."""
-    from positionbias.audit.evidence import collection_terms
+    """The rule that chooses the evidence; None: the answers are it.
 
-    return collection_terms(collection, map_shards) if settings.evidence == TERMS else None
+    Raises:
+        SettingError: a model that shall choose is one of the audited ``models``, or of their base.
+    """
+    from positionbias.audit.evidence import MEASURED, collection_terms, model_rule
+
+    if settings.evidence == ANSWERS:
+        return None
+    if settings.evidence == TERMS:
+        return collection_terms(collection, map_shards)
+    from positionbias.models.kinship import kinship
+
+    chooser = computing.load(settings.evidence)
+    for model in models:
+        if kin := kinship(chooser, model):
+            raise SettingError(
+                "--evidence: wanted a model apart from those audited and their base; found "
+                f"{chooser.name}, which {kin}; give another, or --evidence {TERMS}"
+            )
+    # a folder of the same name is not the model whose errors were measured
+    other = chooser.name in MEASURED and isinstance(model_place(settings.evidence), Path)
+    name = f"{chooser.name} ({chooser.manifest.checksum[:8]})" if other else ""
+    return model_rule(chooser, computing.config, name)
 
 
 def _evidence(rule: str) -> str:
     """Say what the evidence is."""
-    from positionbias.audit.evidence import ERRORS
+    from positionbias.audit.evidence import error_note
 
     if rule:
         return (
             f"The evidence of a query is the sentence chosen by {rule} in its highest-judged "
-            f"relevant passage. {ERRORS}"
+            f"relevant passage. {error_note(rule)}"
         )
     return "The evidence of a query is the earliest answer in its highest-judged relevant passage."
 

@@ -1,34 +1,47 @@
-"""Evidence chosen by query terms: which sentence, in which passage; and what says so."""
+"""Evidence chosen by a rule: which sentence, in which passage; whose model may choose; and what
+says so.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import positionbias as pb
 from positionbias.audit.answers import Question
 from positionbias.audit.evidence import (
     BY_TERMS,
-    ERRORS,
+    Asked,
+    Rule,
     chosen_evidence,
     chosen_place,
     collection_terms,
+    error_note,
+    model_rule,
     terms_rule,
 )
 from positionbias.audit.settings import Audited, AuditSettings, Limits
 from positionbias.audit.words import sentences_of
+from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
+from positionbias.models.checkpoint import load_checkpoint
+from positionbias.models.kinship import kinship, shares_weights
 from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.ranking.config import RankingConfig
 from tests.audit.scorers import blind, front_lover
+from tests.dense.conftest import saved_dot
 
 SETTINGS = AuditSettings()
 PASSAGES = {
@@ -61,7 +74,8 @@ def test_terms_weigh_by_their_idf_over_the_collection_and_count_once(tmp_path: P
     # of four passages
     gate, lamp, oil = (math.log(1 + (4 - n + 0.5) / (n + 0.5)) for n in (2, 1, 2))
     sentences = ["The gate is iron.", "The lamp burns oil.", "Oil is dear, oil."]
-    first, second = (rule(queries[name], sentences) for name in ("q1", "q2"))
+    asked = [Asked(name, queries[name], sentences) for name in ("q1", "q2")]
+    first, second = rule.score(asked)
     assert first.tolist() == pytest.approx([gate, lamp, 0])  # the rare word outweighs the other
     assert second.tolist() == pytest.approx([gate, lamp + oil, oil])
     found = chosen_evidence(collection, "test", qrels, rule, SETTINGS)
@@ -108,7 +122,8 @@ def test_the_passage_is_the_one_judged_highest_then_of_two_sentences_then_by_id(
 
 def test_equal_sentences_are_drawn_and_no_place_is_favoured() -> None:
     rule = terms_rule({"lamp": 0.1, "oil": 0.2, "gate": 0.3}.__getitem__)
-    scores = rule("gate, lamp and oil", ["Oil, a lamp.", "A gate.", "Lamp and oil."])
+    sentences = ["Oil, a lamp.", "A gate.", "Lamp and oil."]
+    (scores,) = rule.score([Asked("q", "gate, lamp and oil", sentences)])
     assert scores[0] == scores[2]
     picks = Counter(chosen_place(np.array([2.0, 2.0, 1.0, 2.0]), 1, f"q{n}") for n in range(3_000))
     assert picks[2] == 0
@@ -117,7 +132,45 @@ def test_equal_sentences_are_drawn_and_no_place_is_favoured() -> None:
     again = [chosen_place(np.array([1.0, 1.0]), seed, "q7") for seed in range(40)]
     assert set(again) == {0, 1}
     assert again == [chosen_place(np.array([1.0, 1.0]), seed, "q7") for seed in range(40)]
-    assert chosen_place(np.zeros(3), 1, "q") is None
+    assert chosen_place(np.zeros(3), 1, "q", sparse=True) is None
+    assert chosen_place(np.zeros(3), 1, "q") is not None
+
+
+def test_a_model_chooses_the_sentence_whose_vector_is_closest(tmp_path: Path) -> None:
+    checkpoint = saved_dot(tmp_path / "dot")
+    model: Any = checkpoint.model
+    sentences = ["The gate is iron.", "The lamp burns oil.", "Oil is dear.", "The lamp burns oil."]
+    (scores,) = model_rule(checkpoint, RankingConfig()).score([Asked("q", "lamp", sentences)])
+    with torch.inference_mode():
+        query = model.encode_queries(model.read_queries(["lamp"]))
+        passages = [model.encode_passages(model.read_passages([one])) for one in sentences]
+        by_hand = [float(model.interact(*query, *passage)[0]) for passage in passages]
+    assert scores.tolist() == pytest.approx(by_hand, rel=1e-5)
+
+
+def test_a_trained_copy_shares_weights_and_an_independent_model_none(tmp_path: Path) -> None:
+    first, copy = saved_dot(tmp_path / "first"), saved_dot(tmp_path / "copy")
+    model: Any = copy.model
+    generator = torch.Generator().manual_seed(5)
+    assert kinship(first, copy) == "is audited itself"  # equal files
+    with torch.no_grad():
+        weights = [one for one in model.parameters() if one.numel() > 1]
+        for matrix in weights:  # a training moves weights by little
+            matrix += 0.2 * matrix.std() * torch.randn(matrix.shape, generator=generator)
+        assert shares_weights(first.model, model)
+        for matrix in weights:  # drawn anew
+            matrix.copy_(matrix.std() * torch.randn(matrix.shape, generator=generator))
+    assert not shares_weights(first.model, model)
+    assert not shares_weights(first.model, pb)  # what has no weights
+
+
+def test_a_function_that_is_audited_does_not_choose() -> None:
+    chooser = load_checkpoint("tests.audit.scorers:blind")
+    again = load_checkpoint("tests.audit.test_evidence_rule:blind")  # by another name
+    other = load_checkpoint("tests.audit.scorers:front_lover")  # of the same file
+    for same in (chooser, again, blind):
+        assert kinship(chooser, same) == "is audited itself"
+    assert kinship(chooser, other) == kinship(chooser, front_lover) == ""
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +197,7 @@ def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(judged: Path
     for verdict in verdicts:
         said = sentences_of("mine", verdict)
         assert "the sentence chosen by query terms" in said[0]
-        assert said[-1] == ERRORS
+        assert said[-1] == error_note(BY_TERMS)
         assert not any("answer moves" in sentence for sentence in said)
     assert set(found.rows.rule) == {BY_TERMS}  # type: ignore[union-attr]
     assert found.settings["evidence"] == BY_TERMS
@@ -163,3 +216,41 @@ def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(judged: Path
     assert checked.checks[0].note.startswith(
         "--max-response is of moving the sentence chosen by query terms. Uncorrected"
     )
+
+
+def test_the_command_names_the_model_that_chooses_and_refuses_the_audited_one(
+    judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def posbias(*arguments: object) -> tuple[int | str | None, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        output = capsys.readouterr()
+        return stop.value.code, output.out, output.err
+
+    given = ("audit", judged, "--model", "tests.audit.scorers:front_lover", "--evidence")
+    out = ("--depth", 6, "--json", "--out", tmp_path / "audited")
+    code, printed, _ = posbias(*given, "tests.audit.scorers:blind", *out)
+    assert code == 0
+    assert {row["rule"] for row in json.loads(printed)["rows"]} == {"tests.audit.scorers:blind"}
+    (verdict, _) = pb.load(tmp_path / "audited").verdicts
+    said = sentences_of("mine", verdict)
+    assert "of moving the sentence chosen by tests.audit.scorers:blind" in said[0]
+    assert said[-1].endswith("which were not measured.")
+    code, printed, errors = posbias(*given, "tests.audit.scorers:front_lover")
+    assert (code, printed, errors.count("\n")) == (2, "", 1)
+    assert "wanted a model apart from those audited and their base" in errors
+
+
+def test_queries_are_drawn_before_a_model_reads_their_sentences(judged: Path) -> None:
+    read: list[str] = []
+
+    def score(asked: Sequence[Asked]) -> list[np.ndarray]:
+        read.extend(item.query_id for item in asked)
+        return [np.array([float(len(text)) for text in item.sentences]) for item in asked]
+
+    collection = Collection(judged)
+    evidence = chosen_evidence(
+        collection, "test", collection.qrels("test"), Rule("length", score), SETTINGS, queries=5
+    )
+    assert read == list(evidence.by_query)
+    assert len(read) == evidence.counts["queries drawn"] == 5

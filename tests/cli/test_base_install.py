@@ -110,6 +110,7 @@ rerank planted --model model --candidates test.run --out again.run
 retrieve planted --model minilm --vectors vectors --out dense.run
 encode planted --model minilm --out vectors
 audit planted --model minilm
+audit planted test.run --evidence minilm
 check planted --model minilm --max-response 0.02
 leakage find planted:train planted:test --encoder minilm --out near
 teach planted --model minilm --candidates train.run --out taught
