@@ -20,7 +20,7 @@ from positionbias.audit.answers import (
 from positionbias.audit.describe import POSITION, PSI
 from positionbias.audit.length_grid import LENGTHS
 from positionbias.audit.measured import ANSWER, RAW, SIDES, Given, given_in
-from positionbias.audit.words import as_share, in_words, sentences_of, sized, step_of, unread_part
+from positionbias.audit.words import in_unit, in_words, sentences_of, sized, step_of, unread_part
 from positionbias.core.formatting import count, decimal, percent, plural
 from positionbias.report.figure import Forest, Mark
 from positionbias.report.presentation import Presentation, RowSection
@@ -137,7 +137,7 @@ def _margin(verdict: Verdict) -> str:
     if head is None or margin is None or head.contrast is Contrast.WORTH:
         return ""
     beyond = {True: "beyond ", False: "perhaps within ", None: ""}[verdict.exceeds]
-    return f"{beyond}±{as_share(margin) if head.unit == WORTH else f'{margin:g}'}"
+    return f"{beyond}±{in_unit(margin, head.unit)}"
 
 
 def _given(rows: DataFrame) -> list[Given]:

@@ -33,7 +33,7 @@ from positionbias.evaluation.bootstrap import FEWEST
 __all__ = [
     "HOW",
     "SAME_RUN",
-    "as_share",
+    "in_unit",
     "in_words",
     "sentences_of",
     "sized",
@@ -50,9 +50,10 @@ SAME_RUN = (
     "collection."
 )
 SHORTER = "Audit it on shorter passages, or let it read further."
-HEADLINES = {  # on the place in the passage, by answer; None: a preference
-    Preference.NONE: "{name}: no preference larger than {largest}{leans}{where}: {size}{detects}.",
-    Preference.UNKNOWN: "{name}: cannot tell{where}: {size}, margin {margin}{would_do}.",
+HEADLINES = {  # by answer; None: a preference
+    Preference.NONE: "{name}{about}: no preference larger than {largest}{leans}{where}: {size}"
+    "{detects}.",
+    Preference.UNKNOWN: "{name}{about}: cannot tell{where}: {size}, margin {margin}{would_do}.",
     None: "{name} {answer}{where}: {size}, {beyond} the margin of {margin}{besides}.",
 }
 MEANINGS = {
@@ -68,23 +69,9 @@ MOVES = {  # from the preferred place to the other
     Preference.MIDDLE: "middle to the ends",
     Preference.ENDS: "ends to the middle",
 }
-RUNS = {  # on a run and runs over rotated collections
-    Preference.NONE: (
-        "{name} has no position preference larger than {margin}: {measured}",
-        "The place of an answer in its passage makes no difference that a user would notice.",
-    ),
-    Preference.UNKNOWN: (
-        "{name}: cannot tell. {measured}",
-        "This test would detect {detectable} (80 % power); the smallest effect of interest is "
-        "{margin}.",
-    ),
-    None: ("{name} {answer}: {measured}", "{ranks}"),
-}
-LISTS = {  # on the place in the list
-    Preference.NONE: "{start}no preference larger than {margin:g} ranks: {lost}.{unsteady}",
-    Preference.UNKNOWN: "{start}cannot tell: {lost}{would_do}.{unsteady}",
-    None: "{start}{answer}: {lost}.{unsteady}",
-}
+SHUFFLE = (
+    "Shuffle the candidates before re-ranking, or average over several orders, and audit again."
+)
 HELPS = {  # the next step, by the preferred place
     Preference.FRONT: "Train on rotated passages (posbias debias, or train --rotate-at-reading) "
     "and audit again; if it was trained on such passages, compare remedies (posbias study "
@@ -142,13 +129,17 @@ def sized(effect: Effect, *, sign: bool = True) -> str:
     return f"{value} [{low}, {high}]"
 
 
-def as_share(margin: float) -> str:
-    """Return a share as per cent, with as many decimals as it has.
+def in_unit(margin: float, unit: str) -> str:
+    """Return a margin in its unit, with as many decimals as it has.
 
-    >>> as_share(0.1), as_share(0.025)
-    ('10\\xa0%', '2.5\\xa0%')
+    >>> in_unit(0.1, "worth"), in_unit(0.025, "worth"), in_unit(0.5, "ranks")
+    ('10\\xa0%', '2.5\\xa0%', '0.5 ranks')
     """
-    return f"{round(100 * margin, 6):g}{NBSP}%"
+    return f"{round(100 * margin, 6):g}{NBSP}%" if unit == WORTH else f"{margin:g} {unit}"
+
+
+def _size(size: float, unit: str) -> str:
+    return percent(size) if unit == WORTH else f"{decimal(size)} {unit}"
 
 
 def _moved(rule: str, answer: str = "an answer") -> str:
@@ -200,35 +191,47 @@ def _on_passage(name: str, verdict: Verdict) -> Said:
 def _on_place(name: str, verdict: Verdict) -> Said:
     """Return the sentences on the place within what a system reads."""
     read = [effect for effect in verdict.effects if effect.subset == READ_WHOLE]
-    own, margin, rule = read or list(verdict.effects), verdict.margin or 0.0, verdict.rule
+    effects, margin = read or list(verdict.effects), verdict.margin or 0.0
     order = list(Contrast)
-    deciding = deciding_effects(own, margin, verdict.queries)
+    deciding = deciding_effects(effects, margin, verdict.queries)
     deciding.sort(key=lambda effect: order.index(effect.contrast))
     answered = answer(deciding, margin, verdict.drawn)
-    head, preference = answered.deciding, answered.preference
-    size = f"{head.contrast} {sized(head)} {in_words(WORTH)} {_queries(head.queries)}"
+    where = ", within what it reads" if read else ""
+    head = answered.deciding
+    if answered.preference is Preference.NONE and not head.largest:
+        moves = f"{_moved(verdict.rule, 'the answer')} moves {_queries(head.queries)}"
+        headline = f"{name}: no preference{where}: its scores do not change when {moves}."
+    else:
+        headline = _headline(name, answered, verdict, where=where)
+    step = _next(answered, margin, verdict.drawn)
+    return [headline, _meaning(answered, effects, verdict)], step
+
+
+def _headline(
+    name: str, answered: Answered, verdict: Verdict, *, about: str = "", where: str = ""
+) -> str:
+    """Return the sentence with the answer, the deciding effect and the margin."""
+    head = answered.deciding
     sides = [side(effect).removeprefix("prefers ") for effect in answered.besides]
-    facts = {
-        "name": name,
-        "answer": preference,
-        "where": ", within what it reads" if read else "",
-        "size": size + (f" of moving {_moved(rule)}" if rule else ""),
-        "margin": as_share(margin),
-        "would_do": _would_do(answered.wanted),
-        "largest": percent(head.largest),
-        "leans": f" (leans to {' and '.join(sides)})" if sides else "",
-        "detects": f"; detects {percent(head.detectable)} with 80 % power"
+    moved = f" of moving {_moved(verdict.rule)}" if verdict.rule and not about else ""
+    turns = f", {plural(verdict.rotations, 'rotation')}" if verdict.rotations else ""
+    return _chosen(HEADLINES, answered.preference).format(
+        name=name,
+        about=about,
+        answer=answered.preference,
+        where=where,
+        size=f"{head.contrast.removeprefix('two runs: ')} {sized(head)} {in_words(head.unit)}{' lost' if about else ''} "
+        f"({count(head.queries)} queries{turns}){moved}",
+        margin=in_unit(verdict.margin or 0.0, head.unit),
+        would_do=_would_do(answered.wanted),
+        largest=_size(head.largest, head.unit),
+        leans=f" (leans to {' and '.join(sides)})" if sides else "",
+        detects=f"; detects {_size(head.detectable, head.unit)} with 80 % power"
         if head.detectable
         else "",
-        "beyond": "beyond" if answered.exceeds else "perhaps within",
-        "besides": "".join(f"; {one.contrast} {sized(one)} too" for one in answered.besides),
-    }
-    headline = _chosen(HEADLINES, preference).format(**facts)
-    if preference is Preference.NONE and not head.largest:
-        moves = f"{_moved(rule, 'the answer')} moves {_queries(head.queries)}"
-        headline = f"{name}: no preference{facts['where']}: its scores do not change when {moves}."
-    step = _next(answered, margin, verdict.drawn)
-    return [headline, _meaning(answered, own, verdict)], step
+        beyond="beyond" if answered.exceeds else "perhaps within",
+        besides="".join(f"; {effect.contrast} {sized(effect)} too" for effect in answered.besides),
+    )
 
 
 def _meaning(answered: Answered, effects: Sequence[Effect], verdict: Verdict) -> str:
@@ -351,61 +354,31 @@ def _on_runs(name: str, verdict: Verdict) -> Said:
             "The verdict needs rotations that leave the sentence with the answer whole: posbias "
             "debias COLLECTION --mode sentences makes them."
         )
-    head, preference = verdict.effects[0], verdict.preference
-    margin, ranks = decimal(verdict.margin), verdict.effects[1]
-    value, _, bounds = sized(head).partition(" ")
-    moved = f"when {_moved(verdict.rule, 'the answer')} moves from the front to the end"
-    facts = {
-        "name": name,
-        "answer": preference,
-        "margin": margin,
-        "detectable": decimal(head.detectable),
-        "measured": f"{value} {head.unit} {bounds} {moved} ({count(verdict.queries)} queries, "
-        f"{plural(verdict.rotations, 'rotation')}).",
-        "ranks": f"So moved, the passage gains {sized(ranks)} ranks.",
-    }
-    sentences = [text.format(**facts) for text in _chosen(RUNS, preference)]
+    answered = answer(verdict.effects[:1], verdict.margin or 0.0, verdict.drawn)
+    headline = _headline(name, answered, verdict)
     if verdict.alike:
-        return [sentences[0], SAME_RUN], ""
-    would = f"about {count(verdict.wanted)} queries would do, and " if verdict.wanted else ""
-    step = ""
-    if preference is Preference.UNKNOWN:
-        step = f"Use more data: {would}more rotations help (posbias debias COLLECTION --seed 2)."
-    elif preference is not Preference.NONE and not verdict.exceeds:
-        step = f"The effect may still be smaller than the margin of {margin} {head.unit}."
-    elif preference is Preference.FRONT:
-        step = HELPS[preference]
-    return sentences, step
+        return [headline, SAME_RUN], ""
+    if answered.preference is Preference.NONE:
+        return [headline], ""
+    falls = f"So moved, the passage gains {sized(verdict.effects[1])} ranks."
+    if answered.preference is Preference.UNKNOWN:
+        more = "More queries or rotations help (posbias debias COLLECTION --seed 2)."
+        return [headline], more
+    return [headline, falls], _chosen(HELPS, answered.preference) if answered.exceeds else ""
 
 
 # -- the place in the list -----------------------------------------------------------------------
 
 
 def _on_list(name: str, verdict: Verdict) -> Said:
+    about = ", order in the list"
     noise = f"{percent(verdict.noise, 0)} of a list's deviation"
     unsteady = f" It gives other scores when it is asked again ({noise})." if verdict.noise else ""
-    start = f"{name}, order in the list: "
-    if not verdict.effects and verdict.preference is Preference.NONE:
-        return [
-            f"{name} scores each passage by itself, so the order of the list does not matter."
-        ], ""
-    if not verdict.effects:
-        return [f"{start}cannot tell: {verdict.reason}.{unsteady}"], ""
-    head = verdict.effects[0]
-    places = (
-        "from the list's first place to its last"
-        if head.contrast == Contrast.ORDER
-        else "from the list's ends to its middle"
-    )
-    sentence = _chosen(LISTS, verdict.preference).format(
-        start=start,
-        answer=verdict.preference,
-        margin=ORDER_MARGIN,
-        lost=f"{sized(head)} ranks lost {places} {_queries(head.queries)}",
-        would_do=_would_do(verdict.wanted),
-        unsteady=unsteady,
-    )
-    shuffle = (
-        "Shuffle the candidates before re-ranking, or average over several orders, and audit again."
-    )
-    return [sentence], "" if verdict.preference in LISTS else shuffle
+    if verdict.effects:
+        answered = answer(verdict.effects, ORDER_MARGIN, verdict.drawn)
+        sentence = f"{_headline(name, answered, verdict, about=about)}{unsteady}"
+        return [sentence], "" if answered.preference in HEADLINES else SHUFFLE
+    if verdict.preference is Preference.NONE:
+        alone = "scores each passage by itself, so the order of the list does not matter"
+        return [f"{name} {alone}."], ""
+    return [f"{name}{about}: cannot tell: {verdict.reason}.{unsteady}"], ""
