@@ -151,7 +151,7 @@ def words_alone(folder: Path) -> list[str]:
     for name in ("robust04", "core17", "core18"):
         texts = field_texts(read_topics(folder / f"topics.{name}.txt"))
         source = tsv_source("msmarco", folder / "msmarco_queries.tsv")
-        pairs = find_pairs([source], texts, FindSettings("lexical")).pairs
+        pairs = find_pairs([source], texts, FindSettings("lexical"))
         queries, topics = (
             len({pair.train_id for pair in pairs}),
             len({pair.test_id for pair in pairs}),

@@ -66,7 +66,7 @@ def judged(clicks: Clicks) -> Judged:
 
 @dataclass(frozen=True, slots=True)
 class DrawnBlock:
-    """What was counted in a block, and its queries."""
+    """The counts of a block, and its queries."""
 
     counts: Mapping[str, int]
     query_ids: Sequence[str]

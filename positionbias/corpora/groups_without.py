@@ -1,9 +1,8 @@
-"""Leave training groups out of a training set: those of a removed query, with a removed passage, or
-with a removed judgement as a positive.
+"""Leave training groups out of a training set: those of a removed query or with a removed passage.
 
 A group goes as a whole, so that those that stay have the size that they had [decision].
-``left_out/groups.jsonl`` lists the queries, passages or judgements that were named, one a line with
-its reasons; the manifest counts the groups.
+``left_out/groups.jsonl`` lists the named queries or passages, one a line with its reasons; the
+manifest counts the groups.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from positionbias.core.groups import (
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.shard_work import MapShards, resumable_folder
-from positionbias.corpora.left_out import LEFT_OUT, LeftOut, Removed, What, write_ledger
+from positionbias.corpora.left_out import LEFT_OUT, NAMED_BY, LeftOut, What, write_ledger
 from positionbias.corpora.without import removal_job
 
 __all__ = ["groups_without"]
@@ -60,7 +59,7 @@ def groups_without(
         notes=(*groups.manifest.notes, left_out.why),
     )
     lines: list[JsonObject] = [
-        {**{name: text for name, text in item._asdict().items() if text}, "reasons": [*reasons]}
+        {NAMED_BY[left_out.what]: item, "reasons": [*reasons]}
         for item, reasons in sorted(left_out.reasons.items())
     ]
     keep = partial(_kept, left_out.what, frozenset(left_out.reasons))
@@ -80,18 +79,9 @@ def groups_without(
     return Groups(out)
 
 
-def _kept(what: What, gone: Set[Removed], shard: Path) -> Iterator[TrainingGroup]:
+def _kept(what: What, gone: Set[str], shard: Path) -> Iterator[TrainingGroup]:
     for batch in shard_batches(shard):
         for group in groups_of_batch(batch):
-            if gone.isdisjoint(_items(group, what)):
+            items = [group.query_id] if what == "queries" else group.passage_ids
+            if gone.isdisjoint(items):
                 yield group
-
-
-def _items(group: TrainingGroup, what: What) -> list[Removed]:
-    """Return what a group has of the things that are removed."""
-    if what == "queries":
-        return [Removed(group.query_id)]
-    if what == "passages":
-        return [Removed("", passage_id) for passage_id in group.passage_ids]
-    labelled = zip(group.passage_ids, group.labels, strict=True)
-    return [Removed(group.query_id, passage_id) for passage_id, label in labelled if label > 0]

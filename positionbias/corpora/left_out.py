@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
@@ -16,39 +16,26 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-__all__ = ["LEFT_OUT", "REMOVABLE", "LeftOut", "Removed", "What", "write_ledger"]
+__all__ = ["LEFT_OUT", "NAMED_BY", "REMOVABLE", "LeftOut", "What", "write_ledger"]
 
 LEFT_OUT = "left_out"  # the folder of ledgers, and what a manifest's content calls their counts
-What = Literal["queries", "passages", "judgements"]
+What = Literal["queries", "passages"]
 REMOVABLE: tuple[What, ...] = get_args(What)
-
-
-_NAMED_BY = {
-    "queries": ["query_id"],
-    "passages": ["passage_id"],
-    "judgements": ["query_id", "passage_id"],
-}
-
-
-class Removed(NamedTuple):
-    """A query, a passage, or, with both ids, the judgement of a passage for a query."""
-
-    query_id: str = ""
-    passage_id: str = ""
+NAMED_BY = {"queries": "query_id", "passages": "passage_id"}
 
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Queries, passages or judgements to leave out, each with its reasons (JSON records); ``why``
-    is a sentence for the notes.
+    """The ids of queries or passages to leave out, each with its reasons (JSON records); ``why`` is
+    a sentence for the notes.
 
-    Queries and judgements are those of ``split``; a passage goes with its judgements and answers in
-    all splits. ``command``, ``settings`` and ``inputs`` go into the manifest: the basis of the
-    removal besides the collection itself.
+    Queries are those of ``split``; a passage goes with its judgements and answers in all splits.
+    ``command``, ``settings`` and ``inputs`` go into the manifest: the basis of the removal besides
+    the collection itself.
     """
 
     split: str
-    reasons: Mapping[Removed, Sequence[JsonObject]]
+    reasons: Mapping[str, Sequence[JsonObject]]
     why: str
     command: str
     settings: JsonObject
@@ -62,20 +49,18 @@ class LeftOut:
 
     def line(self, gone: JsonObject) -> JsonObject:
         """Return the ledger's line of a removed record, with its reasons."""
-        item = Removed(str(gone.get("query_id", "")), str(gone.get("passage_id", "")))
-        return {**gone, "reasons": [*self.reasons[item]]}
+        return {**gone, "reasons": [*self.reasons[str(gone[NAMED_BY[self.what]])]]}
 
     def stays(self, table: pa.Table, split: str) -> np.ndarray:
         """Return which queries, judgements or answers of a split stay, ``(rows,)``."""
         import numpy as np
 
-        names = _NAMED_BY[self.what]
+        name = NAMED_BY[self.what]
         elsewhere = split != self.split and self.what != "passages"
-        if elsewhere or not {*names} <= {*table.column_names}:
+        if elsewhere or name not in table.column_names:
             return np.ones(len(table), bool)
-        gone = {tuple(getattr(item, name) for name in names) for item in self.reasons}
-        rows = zip(*(table[name].to_pylist() for name in names), strict=True)
-        return np.fromiter((row not in gone for row in rows), bool, len(table))
+        ids = table[name].to_pylist()
+        return np.fromiter((item not in self.reasons for item in ids), bool, len(table))
 
 
 def write_ledger(folder: Path, name: str, lines: Iterable[JsonObject]) -> str:

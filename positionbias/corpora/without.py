@@ -1,9 +1,7 @@
-"""Leave some queries, passages or judgements out of a collection, with what depends on them; all
-else stays.
+"""Leave some queries or passages out of a collection, with what depends on them; all else stays.
 
 * A query goes with its judgements and answers, of one split; all passages stay.
 * A passage goes with its judgements and answers, of all splits; all queries stay.
-* A judgement goes with its answers, from all judgement sets of one split; query and passage stay.
 
 ``left_out/SPLIT.jsonl``, or for passages ``left_out/passages.jsonl``, lists what went, one a line
 with its reasons; the manifest counts it. Where no passage goes they are shared with the source, so
@@ -52,16 +50,16 @@ def without(
     collection.require(left_out.split)
     out, what = Path(out), left_out.what
     splits = {name: Split.of(collection, name) for name in collection.splits}
-    own = splits[left_out.split]
-    total = {"passages": len(collection), "queries": len(own.queries)}.get(what, len(own.qrels))
+    queries = splits[left_out.split].queries
+    total = len(collection) if what == "passages" else len(queries)
     rows = np.zeros(0, np.int64)
     if what == "passages":
-        rows = collection.find([item.passage_id for item in left_out.reasons])
+        rows = collection.find([*left_out.reasons])
         rows = np.sort(rows[rows >= 0])
         ids = collection.passage_ids_at(rows)
         gone: list[JsonObject] = [{"passage_id": passage_id} for passage_id in ids]
     else:
-        table = own.queries.select(["query_id", "text"]) if what == "queries" else own.qrels
+        table = queries.select(["query_id", "text"])
         gone = table.filter(pa.array(~left_out.stays(table, left_out.split))).to_pylist()
     if len(gone) == total > 0:
         where = "" if what == "passages" else f" of split {left_out.split!r}"

@@ -7,9 +7,8 @@ several (variants) [decision]. A text found by one detector gets the other's sco
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
@@ -28,34 +27,11 @@ from positionbias.leakage.pairs import LEXICAL, SEMANTIC, Pair
 from positionbias.leakage.queries import FieldText, TrainSource, is_empty
 from positionbias.leakage.settings import FIELDS, THRESHOLD, FindSettings
 
-__all__ = ["Encode", "Found", "encoded", "find_pairs"]
+__all__ = ["Encode", "encoded", "find_pairs"]
 
 Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
 ENCODE_TEXTS = 8_192  # texts per call of the encoder
 MEMORY = 1 << 30  # bytes for the search by cosine
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The pairs, ordered by source and test query as given, field, and falling score; the number of
-    queries read, by source.
-    """
-
-    pairs: Sequence[Pair]
-    queries: Mapping[str, int]
-
-    @property
-    def by_meaning(self) -> list[Pair]:
-        """Return the pairs of the semantic detector."""
-        return [pair for pair in self.pairs if SEMANTIC in pair.found_by]
-
-    @property
-    def by_words_alone(self) -> list[Pair]:
-        """Return the pairs of queries that only the lexical detector found, in any field; labelled
-        pairs do not show their precision.
-        """
-        known = {pair.ids for pair in self.by_meaning}
-        return [pair for pair in self.pairs if pair.ids not in known]
 
 
 def find_pairs(
@@ -64,9 +40,9 @@ def find_pairs(
     settings: FindSettings | None = None,
     encode: Encode | None = None,
     map_shards: MapShards = map,
-) -> Found:
-    """Find the pairs of each source with the texts of the test queries; the semantic detector needs
-    ``encode``.
+) -> list[Pair]:
+    """Find the pairs of each source with the texts of the test queries, ordered by source and test
+    query as given, field, and falling score; the semantic detector needs ``encode``.
 
     ``map_shards`` is an engine's, which encodes blocks of training queries.
 
@@ -88,19 +64,11 @@ def find_pairs(
             "--encoder: wanted an encoder for the semantic detector; found none; give one, or "
             "--detector lexical"
         )
-    queries: Counter[str] = Counter()
-
-    def training() -> Iterator[str]:
-        for source in sources:
-            for _, text in _read(source, "counting the words of"):
-                queries[source.name] += 1
-                yield text
-
-    rarity = Rarity(chain(training(), (text.text for text in texts)))
+    training = (text for each in sources for _, text in _read(each, "counting the words of"))
+    rarity = Rarity(chain(training, (text.text for text in texts)))
     chosen = None if settings.detector == "lexical" else encode
     tests = _Tests(texts, settings, chosen, rarity, map_shards)
-    pairs = [pair for source in sources for pair in tests.pairs(source)]
-    return Found(pairs, {name: queries[name] for name in names})
+    return [pair for source in sources for pair in tests.pairs(source)]
 
 
 def _read(source: TrainSource, doing: str) -> Iterator[tuple[int, str]]:

@@ -82,7 +82,7 @@ def stratified_sample(
     found = best_by_pair(pairs, settings.score)
     width = (1 - settings.above) / settings.strata
     strata: list[list[Pair]] = [[] for _ in range(settings.strata)]
-    found.sort(key=lambda pair: (_key(pair, settings.seed), pair.ids))
+    found.sort(key=lambda pair: (key64(settings.seed, "leakage sample", *pair.ids), pair.ids))
     for pair in found:
         above = pair.scores[settings.score] - settings.above
         if above >= 0:
@@ -108,11 +108,6 @@ def stratified_sample(
         Stratum(low, high, len(part), count)
         for low, high, part, count in zip(edges, edges[1:], strata, counts, strict=False)
     ]
-
-
-def _key(pair: Pair, seed: int) -> int:
-    ids = pair.ids if pair.train_passage_id or pair.test_passage_id else pair.ids[:3]
-    return key64(seed, "leakage sample", *ids)
 
 
 def _shared_out(there: Sequence[int], wanted: int) -> list[int]:
@@ -211,10 +206,10 @@ class Labelled:
     tests: np.ndarray
 
     @staticmethod
-    def of(pairs: Sequence[Pair], score: str = "") -> Labelled:
-        """Return the arrays of labelled pairs that have this score; without one scores are 0."""
+    def of(pairs: Sequence[Pair], score: str) -> Labelled:
+        """Return the arrays of labelled pairs that have this score."""
         return Labelled(
-            np.array([pair.scores[score] if score else 0.0 for pair in pairs]),
+            np.array([pair.scores[score] for pair in pairs]),
             np.array([pair.leaks for pair in pairs]),
             np.array([pair.weight for pair in pairs]),
             np.unique([pair.test_id for pair in pairs], return_inverse=True)[1],

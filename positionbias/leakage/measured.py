@@ -1,20 +1,16 @@
-"""Found pairs as rows: the leakage paper's Table 1 by meaning and by words alone, the queries read,
-the surest pairs; and the paper's figures, where the target has the topics of one of its three
-collections.
+"""Found pairs as rows: the leakage paper's Table 1 by meaning and by words alone; and the paper's
+figures, where the target has the topics of one of its three collections.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from heapq import nsmallest
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from textwrap import shorten
 from typing import Any
 
 from pandas import read_csv
 
 from positionbias.core.rows import Collected, printed_cells
-from positionbias.leakage.find import Found
 from positionbias.leakage.pairs import SEMANTIC, Pair
 from positionbias.leakage.queries import FieldText
 from positionbias.leakage.settings import FIELDS, Detector
@@ -25,10 +21,8 @@ __all__ = [
 ]  # fmt: skip
 
 STUDY = "leaked queries"  # of all rows about pairs of queries, and training sets with them
-KEYS = ("train_query", "test_query")
 MEANING, WORDS = "candidates by meaning", "candidates by words alone"
 ALL, UNION = "all sources", "union"
-SURE, LONGEST = 10, 120  # pairs to look at first, and characters of a query that are shown
 
 PAPER = "How Train–Test Leakage Affects Zero-shot Retrieval (SPIRE 2022)"
 TARGETS = ("Robust04", "Core 2017", "Core 2018")  # as Table 1 writes them
@@ -38,75 +32,54 @@ _TOPICS = _CSV.with_name("topics.csv")  # of each target, without 672
 
 def collected(name: str) -> Collected:
     """Return an empty collection of rows about the pairs or queries of this name."""
-    return Collected({"study": STUDY, "collection": name}, KEYS)
+    return Collected({"study": STUDY, "collection": name})
 
 
 def found_rows(
-    found: Found, texts: Sequence[FieldText], name: str, detector: Detector
+    pairs: Sequence[Pair],
+    sources: Sequence[str],
+    texts: Sequence[FieldText],
+    name: str,
+    detector: Detector,
 ) -> Collected:
-    """Return Table 1 of each detector, with the share of test queries that have a pair; the queries
-    read; the surest pairs.
+    """Return Table 1 of each detector, with the share of test queries that have a pair. By words
+    alone are the pairs that the semantic detector finds in no field.
     """
     made = collected(name)
     fields = [field for field in FIELDS if any(text.field == field for text in texts)]
     tests = len({text.query_id for text in texts})
-    by = {MEANING: found.by_meaning, WORDS: found.by_words_alone}
-    for measure, pairs in by.items():
+    by_meaning = [pair for pair in pairs if SEMANTIC in pair.found_by]
+    known = {pair.ids for pair in by_meaning}
+    by_words = [pair for pair in pairs if pair.ids not in known]
+    for measure, found in {MEANING: by_meaning, WORDS: by_words}.items():
         if measure != {"semantic": WORDS, "lexical": MEANING}.get(detector):
-            share = len({pair.test_id for pair in pairs}) / tests
+            share = len({pair.test_id for pair in found}) / tests
             made.add(measure, "share", share, count=tests, counted="test queries")
-            _table_1(made, measure, pairs, found.queries, fields)
-    for source, number in found.queries.items():
-        made.add("queries", "training", number, source=source)
-    made.add("queries", "test", tests)
-    for field in fields:
-        made.add("queries", "texts", sum(text.field == field for text in texts), subset=field)
-    for rank, pair in enumerate(nsmallest(SURE, found.pairs, key=_sure), 1):
-        statistic, score = _score(pair)
-        cells: dict[str, Any] = {"axis": "rank", "at": rank, "label": str(rank)}
-        for key, query_id, text in zip(
-            KEYS, (pair.train_id, pair.test_id), (pair.train_text, pair.test_text), strict=True
-        ):
-            cells[key] = f"{query_id}: {shorten(text, LONGEST, placeholder=' …')}"
-        made.add("surest pairs", statistic, score, **cells)
+            _table_1(made, measure, found, sources, fields)
     return made
 
 
 def _table_1(
     made: Collected,
     measure: str,
-    pairs: Iterable[Pair],
-    sources: Mapping[str, int],
+    pairs: Sequence[Pair],
+    sources: Sequence[str],
     fields: Sequence[str],
 ) -> None:
     """Count distinct test queries ("topics") with a pair and distinct training queries ("queries"),
     by field and for the union of fields, by source and for all sources.
     """
-    known = list(pairs)
     for subset in (*fields, UNION):
         for source in (*sources, *([ALL] if len(sources) > 1 else [])):
             own = [
                 pair
-                for pair in known
+                for pair in pairs
                 if subset in (UNION, pair.field) and source in (ALL, pair.source)
             ]
             cells: dict[str, Any] = {"subset": subset, "source": source}
             made.add(measure, "topics", len({pair.test_id for pair in own}), **cells)
             queries = {(pair.source, pair.train_id) for pair in own}
             made.add(measure, "queries", len(queries), **cells)
-
-
-def _score(pair: Pair) -> tuple[str, float]:
-    """Return the score that a pair is ranked by: its cosine where it was found by meaning, else the
-    share of words in common.
-    """
-    name = "cosine" if SEMANTIC in pair.found_by else "jaccard"
-    return name, pair.scores[name]
-
-
-def _sure(pair: Pair) -> tuple[Any, ...]:
-    name, score = _score(pair)
-    return name, -score, pair.ids
 
 
 def target_of(query_ids: Collection[str]) -> str:

@@ -63,20 +63,16 @@ _ALSO = {
     **dict.fromkeys(("different", "no leak", "no", "false", "0"), DIFFERENT),
     **dict.fromkeys(("yes", "true", "1"), UNTYPED),
 }
-_IDS = ("train_id", "test_id", "train_passage_id", "test_passage_id")
-_COLUMNS = ("source", "field", "train_id", "test_id", "train_text", "test_text", *_IDS[2:])
+_IDS = ("train_id", "test_id")
+_COLUMNS = ("source", "field", *_IDS, "train_text", "test_text")
 
 
 class Ids(NamedTuple):
-    """The identity of a pair: the source, its two ids, and those of the passages if it is one of
-    queries with their passages.
-    """
+    """The identity of a pair: the source and its two ids."""
 
     source: str
     train_id: str
     test_id: str
-    train_passage_id: str = ""
-    test_passage_id: str = ""
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -85,8 +81,7 @@ class Pair(msgspec.Struct, frozen=True):
     ``field`` is the field of the test text that matched; ``label`` is one of ``LABELS``, or "".
     ``weight`` is the number of pairs that a drawn pair represents. ``place`` and ``line`` are its
     file and line; ``source`` is the training query's source if there are several. ``found_by``
-    names the detectors that found it, empty if unknown. A pair of two queries with their passages
-    has the ids of these.
+    names the detectors that found it, empty if unknown.
     """
 
     train_id: Annotated[str, msgspec.Meta(min_length=1)]
@@ -101,8 +96,6 @@ class Pair(msgspec.Struct, frozen=True):
     source: str = ""
     place: str = "pairs"
     found_by: tuple[Annotated[str, msgspec.Meta(pattern=f"^({'|'.join(DETECTORS)})$")], ...] = ()
-    train_passage_id: str = ""
-    test_passage_id: str = ""
 
     @property
     def leaks(self) -> bool:
@@ -112,9 +105,7 @@ class Pair(msgspec.Struct, frozen=True):
     @property
     def ids(self) -> Ids:
         """Return the identity of the pair, independent of its field."""
-        return Ids(
-            self.source, self.train_id, self.test_id, self.train_passage_id, self.test_passage_id
-        )
+        return Ids(self.source, self.train_id, self.test_id)
 
 
 def pairs_file(place: Path | str) -> Path:

@@ -1,4 +1,4 @@
-"""How pairs of training and test queries are shown: those found, drawn and reviewed, thresholds,
+"""Presentation of pairs of training and test queries: those found, drawn and reviewed, thresholds,
 and training sets with leaked queries.
 """
 
@@ -43,13 +43,6 @@ def _candidates(name: str, measure: str) -> RowTable:
     )
 
 
-SUREST = RowTable(
-    name="surest-pairs",
-    title="The surest pairs",
-    stub={"label": "Rank", "train_query": "Training query", "test_query": "Test query"},
-    where="measure == 'surest pairs'",
-    cells=[Value("cosine", "Cosine"), Value("jaccard", "Jaccard")],
-)
 SAMPLE = RowTable(
     name="leakage-sample",
     title="Pairs to label, by score",
@@ -141,7 +134,6 @@ def _down(threshold: float) -> str:
 
 
 TABLES = [
-    SUREST,
     _candidates("candidates", MEANING),
     _candidates("candidates-by-words", WORDS),
     SAMPLE,

@@ -51,7 +51,7 @@ from positionbias.leakage.queries import is_empty
 from positionbias.leakage.settings import LeakedSettings, LeakingPairs
 
 __all__ = [
-    "DEPTH", "LeakedInputs", "LeakedSet", "Material", "Source", "Topic", "leaked_groups",
+    "DEPTH", "LeakedInputs", "Material", "Source", "Topic", "leaked_groups",
     "leaking_queries", "read_topics", "set_rows", "write_leaked_set",
 ]  # fmt: skip
 
@@ -125,8 +125,8 @@ class Source:
 
 
 class Material(NamedTuple):
-    """What sets are drawn from: sources by split, topics, and the test queries that each leaking
-    query leaks; a test query in training leaks itself. ``targets`` are the splits of the topics.
+    """The material of sets: sources by split, topics, and the test queries that each leaking query
+    leaks; a test query in training leaks itself. ``targets`` are the splits of the topics.
     """
 
     name: str
@@ -134,13 +134,6 @@ class Material(NamedTuple):
     topics: Sequence[Topic]
     targets: Sequence[str]
     leaks: Mapping[str, set[str]]
-
-
-class LeakedSet(NamedTuple):
-    """The groups, the first ``leaked`` of which leak."""
-
-    groups: Sequence[TrainingGroup]
-    leaked: int
 
 
 def leaking_queries(
@@ -188,8 +181,8 @@ def read_topics(qrels: Iterable[Qrel], absent: Container[str] = ()) -> list[Topi
     return [Topic(query_id, *map(sorted, sides)) for query_id, sides in sorted(topics.items())]
 
 
-def leaked_groups(material: Material, settings: LeakedSettings) -> LeakedSet:
-    """Draw one set.
+def leaked_groups(material: Material, settings: LeakedSettings) -> tuple[list[TrainingGroup], int]:
+    """Draw one set: its groups, and how many of them leak, which are the first.
 
     Raises:
         SettingError: more leaked queries than groups in the set.
@@ -217,7 +210,7 @@ def leaked_groups(material: Material, settings: LeakedSettings) -> LeakedSet:
             f"fill a set of {settings.instances:,} instances, equally from each source; found "
             f"{len(filling):,}; give a smaller --size, or another --source"
         )
-    return LeakedSet([*leaked, *filling], number)
+    return [*leaked, *filling], number
 
 
 def _in_order(items: Iterable[str], seed: int, purpose: str) -> list[str]:

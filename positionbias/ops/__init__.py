@@ -135,7 +135,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
         "leakage overlap": (
             "leakage_overlap",
             "overlap_leakage",
-            "Find passages, queries and pairs of test sets in training.",
+            "Find passages and queries of test sets in training.",
         ),
         "leakage calibrate": (
             "leakage_labels",

@@ -89,8 +89,7 @@ def evaluate(
     unit: Annotated[
         str | None,
         Setting(
-            "With --leaked, what of a query is in training: its text, a relevant passage, or both "
-            "in one pair.",
+            "With --leaked, what of a query is in training: its text, or a relevant passage.",
             choices=UNITS,
             absent="queries",
         ),
@@ -113,7 +112,7 @@ def evaluate(
 
     With ``leaked``, each measure also on leaked and on clean queries, and their difference. A query
     is leaked where a pair names it that no person labelled as of a different topic; with the folder
-    of posbias leakage overlap, by its text, a relevant passage, or both (--unit). Whether leakage
+    of posbias leakage overlap, by its text or a relevant passage (--unit). Whether leakage
     changes the order of the runs comes first: Kendall's tau between leaked and clean queries, with
     its p against random splits of the same sizes and difficulty.
 

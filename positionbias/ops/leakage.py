@@ -80,8 +80,8 @@ def find_leakage(
                 --variants variants.tsv --out leaks
 
     Returns:
-        Table 1 of the leakage paper, by meaning and by words alone, and the surest pairs. All pairs
-        stand in ``out`` as pairs.jsonl.
+        Table 1 of the leakage paper, by meaning and by words alone. The pairs stand in ``out`` as
+        pairs.jsonl.
 
     Raises:
         SettingError: no training or no test queries, or no threshold for an encoder whose cosines
@@ -105,7 +105,7 @@ def find_leakage(
         them
         (posbias leakage review).
         <BLANKLINE>
-        The surest pairs
+        Training queries like test queries: candidates by words alone
         ...
     """
     from positionbias.core.publish import atomic_folder
@@ -141,7 +141,7 @@ def find_leakage(
         if semantic
         else nullcontext() as spread
     ):
-        found = find_pairs(
+        pairs = find_pairs(
             [place.source() for place in training],
             tests,
             settings,
@@ -149,7 +149,8 @@ def find_leakage(
             spread.map_shards if spread else map,
         )
     target = target_of([query.query_id for query in asked])
-    made = found_rows(found, tests, test.name, settings.detector)
+    names = [place.name for place in training]
+    made = found_rows(pairs, names, tests, test.name, settings.detector)
     add_published(made, target, [MEANING] if semantic else [])
     measured = Measurements(
         rows=made.rows,
@@ -162,14 +163,14 @@ def find_leakage(
             "nearest of the field's texts.",
         ),
         packages=("numpy", "bm25s", *(("torch", "transformers") if semantic else ())),
-        content={"pairs": len(found.pairs), **({"target": target} if target else {})},
+        content={"pairs": len(pairs), **({"target": target} if target else {})},
         remarks=("", f"By meaning: {semantic.rests_on}.") if semantic else (),
     )
     place = output_place(out)
     with atomic_folder(place, overwrite=overwrite) as partial:
-        write_pairs(partial / PAIRS, found.pairs)
+        write_pairs(partial / PAIRS, pairs)
         write_into(partial, made.rows, measured.manifest(place))
-    hint(f"{len(found.pairs):,} pairs written to {pasted(place)}")
+    hint(f"{len(pairs):,} pairs written to {pasted(place)}")
     return measured
 
 

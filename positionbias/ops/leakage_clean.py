@@ -1,6 +1,4 @@
-"""Collections and training sets without what leaks: queries, passages, judgements, or training
-groups.
-"""
+"""Collections and training sets without what leaks: queries, passages or training groups."""
 
 from __future__ import annotations
 
@@ -91,9 +89,9 @@ def clean_leakage(
     meaning; one found by words alone is counted and stays, unless ``lexical``. Passages and other
     splits stay. What was removed, and why, stands in the new collection as left_out/SPLIT.jsonl.
 
-    With the folder of posbias leakage overlap, passages, queries or judgements go, of the training
-    or the test side; a passage goes with its judgements and answers of all splits. Of training
-    groups those go that have one of them.
+    With the folder of posbias leakage overlap, passages or queries go, of the training or the test
+    side; a passage goes with its judgements and answers of all splits. Of training groups those go
+    that have one of them.
 
         posbias leakage clean msmarco --against topics.txt --encoder minilm --out msmarco-clean
         posbias leakage clean msmarco --pairs overlap --remove passages --out msmarco-clean
@@ -227,11 +225,11 @@ def _looked_for(
     semantic = open_semantic(encoder, counted.threshold) if detector != "lexical" else None
     settings = at_threshold(FindSettings(detector), semantic)
     source = collection_source("", collection, split)
-    near = find_pairs([source], tests, settings, semantic.vectors if semantic else None).pairs
+    near = find_pairs([source], tests, settings, semantic.vectors if semantic else None)
     if semantic:
         read.append(semantic.read())
         say(semantic.rests_on)
-    return list(near), search_record(settings, semantic), read
+    return near, search_record(settings, semantic), read
 
 
 class _Given(NamedTuple):
@@ -254,7 +252,7 @@ def _given(
 
     Raises:
         InputError: a folder of other collections or splits, or with only some of the pairs; from
-            the pairs, those of another unit, or of several training sets without ``source``.
+            the pairs, those of several training sets without ``source``.
     """
     from positionbias.core.seal import verified
     from positionbias.leakage.pairs import pairs_file, read_pairs
@@ -262,7 +260,7 @@ def _given(
 
     if not is_overlap(place):
         file = pairs_file(input_place(place))
-        return _Given(_of_file(file, source, removing), [file], split or removing.side)
+        return _Given(_of_file(file, source, removing.side), [file], split or removing.side)
     folder = OverlapFolder(place)
     train = removing.side == "train"
     sets, what = (folder.training, "training set") if train else (folder.tests, "test set")
@@ -281,27 +279,22 @@ def _given(
         do = "name the one that has its ids with --source, or a --split"
         raise bad_input(folder.path, wanted=wanted, found=found, do=do)
     tests = list(folder.tests if train else own)
-    files = folder.files(removing.unit, tests)
+    files = folder.files(removing.remove, tests)
     pairs = (pair for path in files for pair in read_pairs(verified(path)))
     mine = (pair for pair in pairs if not train or pair.source in own)
     return _Given(mine, files, split or next(iter(own.values())) or removing.side)
 
 
-def _of_file(path: Path, source: str | None, removing: Removing) -> Iterator[Pair]:
-    """Stream the pairs of a file; refuse those that do not fit what is removed."""
+def _of_file(path: Path, source: str | None, side: str) -> Iterator[Pair]:
+    """Stream the pairs of a file; refuse those of several sources without ``source``."""
     from positionbias.leakage.pairs import read_pairs
 
-    unit, sources = removing.unit, set[str]()
+    sources = set[str]()
     for pair in read_pairs(path):
         sources.add(pair.source)
-        joined = bool(pair.train_passage_id and pair.test_passage_id)
-        if joined != (unit == "pairs") and unit != "queries":
-            found = f"pairs with{'' if joined else 'out'} ids of queries and passages"
-            do = "give another --remove, or pairs of this one"
-            raise bad_input(path, line=pair.line, wanted=f"pairs of {unit}", found=found, do=do)
         if source in (None, pair.source):
             yield pair
-    several = source is None and len(sources) > 1 and removing.side == "train"
+    several = source is None and len(sources) > 1 and side == "train"
     if several or not sources or (source and source not in sources):
         wanted = f"pairs of source {source!r}" if source else "pairs of one source"
         found = ", ".join(sorted(name or "no named source" for name in sources)) or "none"

@@ -1,4 +1,4 @@
-"""Train–test overlap of passages, queries and pairs, at corpus scale."""
+"""Train–test overlap of passages and queries, at corpus scale."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def overlap_leakage(
     out: Out,
     overwrite: Overwrite = False,
 ) -> Measurements:
-    """Find passages, queries and pairs of test sets in training sets.
+    """Find passages and queries of test sets in training sets.
 
     Texts are compared without case and punctuation: the same words (exact), and shared runs of 13
     words (ngram). How many of the pairs are right, only a labelled sample says. In a test set with

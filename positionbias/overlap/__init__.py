@@ -1,1 +1,1 @@
-"""Train–test overlap of passages, queries and pairs, at corpus scale."""
+"""Train–test overlap of passages and queries, at corpus scale."""

@@ -1,16 +1,11 @@
 """Find the overlap of training sets with test sets, and write it as a folder of rows and pairs; an
 interrupted search goes on. Of a row the collection is the test set, the subset the unit, the
 training the training set.
-
-A pair of a query with a relevant passage overlaps one of a test set where both its query and its
-passage do. A passage of a shared corpus is the same passage, so it counts here: a training query
-near a test query, with its very passage, is a leak. [decision] A joined pair is found by exact if
-both parts are, and by ngram if either part is. Its scores are the lower ones of both parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -34,18 +29,12 @@ from positionbias.core.shard_work import MapShards, resumable_folder
 from positionbias.leakage.labelled import wilson
 from positionbias.leakage.pairs import leaked_tests, pairs_file, read_pairs, set_aside
 from positionbias.overlap.search import HITS, LOOKUP, SCORES, Lookup, best, search_blocks
-from positionbias.overlap.settings import (
-    DETECTORS,
-    PAIRS,
-    PASSAGES,
-    QUERIES,
-    OverlapSettings,
-)
+from positionbias.overlap.settings import DETECTORS, PASSAGES, QUERIES, UNITS, OverlapSettings
 from positionbias.overlap.texts import TextSet
 
 __all__ = [
     "ALL_SETS", "ANY", "FOLDER", "STUDY", "Items", "OverlapFolder", "find_overlap", "is_overlap",
-    "joined", "leaked_of", "overlap_rows",
+    "leaked_of", "overlap_rows",
 ]  # fmt: skip
 
 STUDY, KEYS = "leakage overlap", ("detector",)
@@ -126,10 +115,7 @@ def _write_pairs(path: Path, hits: DataFrame) -> None:
     if not len(hits):
         return
     found_by = [np.array(DETECTORS)[by].tolist() for by in hits[[*DETECTORS]].to_numpy()]
-    names = [
-        f"{side}_{what}" for what in ("id", "text", "passage_id") for side in ("train", "test")
-    ]
-    names = ["source", *(name for name in names if name in hits), *SCORES]
+    names = ["source", "train_id", "test_id", "train_text", "test_text", *SCORES]
     pairs = hits[names].assign(found_by=found_by)
     pairs.to_json(path, orient="records", lines=True, force_ascii=False, double_precision=6)
 
@@ -151,16 +137,13 @@ class _Search:
     def found(self) -> Iterator[tuple[Items, DataFrame]]:
         """Search by unit, and yield the items and hits of each test set and unit."""
         for train in self.training:
-            if not any(next(train.blocks(unit), None) for unit in (PASSAGES, QUERIES)):
+            if not any(next(train.blocks(unit), None) for unit in UNITS):
                 raise _nothing(train, "training texts")  # it would look clean
-        searched = {unit: self._searched(unit) for unit in (PASSAGES, QUERIES)}
+        searched = {unit: self._searched(unit) for unit in UNITS}
         for test in self.tests:
-            found = {}
             for unit, frames in searched.items():
                 texts, hits = (frame[frame["set"] == test.name] for frame in frames)
-                found[unit] = self._items(test, unit, texts), hits
-            yield from found.values()
-            yield self._pairs(test, found)
+                yield self._items(test, unit, texts), hits
 
     def _searched(self, unit: str) -> tuple[DataFrame, DataFrame]:
         """Search all training sets for the test texts of a unit, and return the texts of all test
@@ -194,44 +177,6 @@ class _Search:
             links["item"] = Index(texts["test_id"]).get_indexer(links["passage_id"])
         words, runs = (texts[name].to_numpy() for name in ("words", "runs"))
         return Items(test.name, unit, words, runs, links[links["item"] >= 0])
-
-    def _pairs(
-        self, test: TextSet, found: Mapping[str, tuple[Items, DataFrame]]
-    ) -> tuple[Items, DataFrame]:
-        """Join the queries and passages of a test set."""
-        links = found[PASSAGES][0].links.reset_index(drop=True)
-        links["item"] = links.index
-        train = [each.links().assign(source=each.name) for each in self.training]
-        every = np.ones(len(links), bool)
-        hits = joined(found[QUERIES][1], found[PASSAGES][1], pandas.concat(train), links)
-        return Items(test.name, PAIRS, every, every, links), hits
-
-
-def joined(
-    queries: DataFrame, passages: DataFrame, train_links: DataFrame, test_links: DataFrame
-) -> DataFrame:
-    """Join the hits of queries and passages of a test set, by its links (query_id, passage_id,
-    item) and those of the training sets (source, query_id, passage_id).
-    """
-    train, test = (
-        links.rename(columns={"query_id": f"{side}_id", "passage_id": f"{side}_passage_id"})
-        for side, links in (("train", train_links), ("test", test_links))
-    )
-    ids = {"train_id": "train_passage_id", "test_id": "test_passage_id"}
-    pairs = (
-        queries.drop(columns="item")
-        .merge(train, on=["source", "train_id"])
-        .merge(test, on="test_id")
-        .merge(
-            passages.rename(columns=ids)[["source", *ids.values(), *DETECTORS, *SCORES]],
-            on=["source", *ids.values()],
-            suffixes=("", "_of_passage"),
-        )
-    )
-    scores = {name: np.minimum(pairs[name], pairs[f"{name}_of_passage"]) for name in SCORES}
-    exact, ngram = (pairs[[name, f"{name}_of_passage"]] for name in DETECTORS)
-    pairs = pairs.assign(exact=exact.all(axis=1), ngram=ngram.any(axis=1), **scores)
-    return pairs.sort_values(["item", "source", "train_id", "train_passage_id"], ignore_index=True)
 
 
 def overlap_rows(made: Collected, items: Items, hits: DataFrame, sources: Sequence[str]) -> None:
@@ -289,7 +234,7 @@ class _Set:
 
 
 class OverlapFolder:
-    """What ``leakage overlap`` wrote at a path.
+    """A folder that ``leakage overlap`` wrote.
 
     Raises:
         InputError: something else.
@@ -311,8 +256,8 @@ class OverlapFolder:
 def leaked_of(
     place: Place, unit: str | None, qrels: Qrels, checksum: str, split: str
 ) -> tuple[set[str], list[Path]]:
-    """Return the test queries that leak by the pairs at a place, and the files that name them: by
-    their text, by a relevant passage, or by both in one training pair.
+    """Return the test queries that leak by the pairs at a place, by their text or by a relevant
+    passage, and the files that name them.
 
     In a folder of ``leakage overlap`` it is the test set that is this split of a collection with
     this checksum.

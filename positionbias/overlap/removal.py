@@ -1,5 +1,5 @@
-"""What to remove because of pairs: the passages, queries or judgements of one side, each with its
-evidence; and what was removed, as rows.
+"""Passages or queries of one side to remove because of pairs, each with its evidence; and rows of
+what was removed.
 
 A pair counts as its label says. One without a label counts unless ``leakage find`` found it by
 words alone, whose precision nobody has measured.
@@ -15,9 +15,9 @@ from pandas import DataFrame
 
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.rows import Collected
-from positionbias.corpora.left_out import Removed
+from positionbias.corpora.left_out import NAMED_BY
 from positionbias.leakage.pairs import Pair, set_aside
-from positionbias.overlap.settings import PASSAGES, TRAIN, CountedPairs, Removing
+from positionbias.overlap.settings import TRAIN, CountedPairs, Removing
 
 __all__ = ["STUDY", "Evidence", "evidence_of", "removed_rows"]
 
@@ -32,46 +32,40 @@ _LOST = {  # the count in a manifest, in words
 
 @dataclass(slots=True)
 class Evidence:
-    """Passages, queries or judgements with the pairs that speak against them; ``others`` are the
-    items of the other side, and ``ignored`` counts pairs that do not count, by reason.
+    """Ids of passages or queries with the pairs that speak against them; ``others`` are the items
+    (source, id) of the other side, and ``ignored`` counts pairs that do not count, by reason.
     """
 
-    reasons: dict[Removed, list[JsonObject]] = field(default_factory=dict)
-    others: set[tuple[str, ...]] = field(default_factory=set)
+    reasons: dict[str, list[JsonObject]] = field(default_factory=dict)
+    others: set[tuple[str, str]] = field(default_factory=set)
     pairs: int = 0
     ignored: Counter[str] = field(default_factory=Counter)
 
 
 def evidence_of(pairs: Iterable[Pair], counted: CountedPairs, removing: Removing) -> Evidence:
-    """Return the items to remove: passages, queries, or both by the unit of the pairs."""
+    """Return the passages or queries to remove."""
     found = Evidence()
     for pair in pairs:
         found.pairs += 1
         if why := set_aside(pair, counted.threshold, lexical=counted.lexical):
             found.ignored[str(why).replace("_", " ")] += 1
             continue
-        train = _item(pair.train_id, pair.train_passage_id, removing)
-        test = _item(pair.test_id, pair.test_passage_id, removing)
-        mine, other = (train, test) if removing.side == TRAIN else (test, train)
+        ids = pair.train_id, pair.test_id
+        mine, other = ids if removing.side == TRAIN else reversed(ids)
         source = pair.source if removing.side != TRAIN else ""
-        found.others.add((source, *other))
+        found.others.add((source, other))
         found.reasons.setdefault(mine, []).append(_reason(pair, other, source, removing))
     return found
 
 
-def _item(item: str, passage: str, removing: Removing) -> Removed:
-    return Removed("", item) if removing.unit == PASSAGES else Removed(item, passage)
-
-
-def _reason(pair: Pair, other: Removed, source: str, removing: Removing) -> JsonObject:
-    """Return a pair as evidence: the other side's ids, detectors, scores and label, without
+def _reason(pair: Pair, other: str, source: str, removing: Removing) -> JsonObject:
+    """Return a pair as evidence: the other side's id, detectors, scores and label, without
     texts.
     """
     side = "test" if removing.side == TRAIN else TRAIN
     record: dict[str, Json] = {
         "source": source,
-        f"{side}_query_id": other.query_id,
-        f"{side}_passage_id": other.passage_id,
+        f"{side}_{NAMED_BY[removing.remove]}": other,
         "field": pair.field,
         "found_by": [*pair.found_by],
         **pair.scores,

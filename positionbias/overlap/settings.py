@@ -1,5 +1,5 @@
-"""Settings of overlap: which texts are compared, from which share of common words on they overlap,
-and what is removed because of it.
+"""Settings of overlap: the texts to compare, the share of common words from which they overlap, and
+what to remove because of it.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from positionbias.corpora.left_out import REMOVABLE, What
 from positionbias.leakage.pairs import OVERLAP_DETECTORS as DETECTORS
 
 __all__ = [
-    "DETECTORS", "PAIRS", "PASSAGES", "QUERIES", "TRAIN", "UNITS", "CountedPairs",
-    "OverlapSettings", "Removing",
+    "DETECTORS", "PASSAGES", "QUERIES", "TRAIN", "UNITS", "CountedPairs", "OverlapSettings",
+    "Removing",
 ]  # fmt: skip
 
-UNITS = PASSAGES, QUERIES, PAIRS = "passages", "queries", "pairs"
+UNITS = PASSAGES, QUERIES = "passages", "queries"
 SIDES = TRAIN, TEST = "train", "test"
 
 
 @dataclass(frozen=True, slots=True)
 class OverlapSettings:
-    """Which texts are compared, and when two of them overlap.
+    """The texts to compare, and from which share of common runs of words two of them overlap.
 
     ``n`` and ``containment`` are those of published decontaminated sets: 13 words and a half.
 
@@ -86,19 +86,12 @@ class CountedPairs:
 
 @dataclass(frozen=True, slots=True)
 class Removing:
-    """What is removed, and of which side of the pairs."""
+    """The unit to remove, and the side of the pairs it is on."""
 
     remove: What = setting(
-        "queries",
-        "What to remove of pairs; of a judgement both query and passage stay.",
-        choices=REMOVABLE,
+        "queries", "What to remove, which is also the unit of the pairs.", choices=REMOVABLE
     )
     side: str = setting(TRAIN, "The side of the pairs that COLLECTION is.", choices=SIDES)
 
     def __post_init__(self) -> None:
         check_settings(self)
-
-    @property
-    def unit(self) -> str:
-        """The unit of the pairs."""
-        return PAIRS if self.remove == "judgements" else self.remove

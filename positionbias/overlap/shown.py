@@ -1,4 +1,4 @@
-"""How overlap is shown, and what was removed because of it: sentences, and a table of counts."""
+"""Presentation of overlap and of what was removed because of it: sentences, a table of counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ __all__ = ["SHOWN"]
 _HAVE = {
     "passages": "have a relevant passage in {training}",
     "queries": "are in {training}",
-    "pairs": "are in {training} together with a relevant passage",
 }
 
 

@@ -69,8 +69,7 @@ class TextSet:
         return self.collection.qrel_table(self.split) if known else QRELS.empty_table()
 
     def _relevant(self, judged: pa.Table) -> pa.Table:
-        least = self.settings.relevant_from if self.test else 1
-        return judged.filter(pc.greater_equal(judged["grade"], least))
+        return judged.filter(pc.greater_equal(judged["grade"], self.settings.relevant_from))
 
     def links(self) -> DataFrame:
         """Return the ids of its queries with their relevant passages: query_id, passage_id."""

@@ -13,12 +13,12 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.files import sha256_file
 from positionbias.corpora import without as without_module
-from positionbias.corpora.left_out import LeftOut, Removed
+from positionbias.corpora.left_out import LeftOut
 from positionbias.corpora.without import without
 
 REASONS = {
-    Removed("q1"): [{"test_id": "t1", "cosine": 0.95}],
-    Removed("not-there"): [{"test_id": "t2"}],
+    "q1": [{"test_id": "t1", "cosine": 0.95}],
+    "not-there": [{"test_id": "t2"}],
 }
 LEAKED = LeftOut("train", REASONS, "They leak.", "leakage clean", {"split": "train"})
 
@@ -39,7 +39,7 @@ def test_exactly_the_others_stay(small_collection: Collection, tmp_path: Path) -
         {
             "query_id": "q1",
             "text": "what does the lamp of Orvell burn",
-            "reasons": REASONS[Removed("q1")],
+            "reasons": REASONS["q1"],
         }
     ]
     facts = dict(made.manifest.content["left_out"])
@@ -61,7 +61,7 @@ def test_nothing_leaks_and_all_leak(small_collection: Collection, tmp_path: Path
         small_collection, tmp_path / "same", LeftOut("train", {}, "", "leakage clean", {})
     )
     assert same.checksum == small_collection.checksum
-    everything = LeftOut("train", {Removed("q1"): [], Removed("q2"): []}, "", "leakage clean", {})
+    everything = LeftOut("train", {"q1": [], "q2": []}, "", "leakage clean", {})
     with pytest.raises(InputError, match="found reasons to remove all 2"):
         without(small_collection, tmp_path / "none", everything)
     with pytest.raises(InputError, match="wanted split 'dev'"):

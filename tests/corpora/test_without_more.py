@@ -1,4 +1,4 @@
-"""Passages, judgements and training groups left out: what goes with them, what stays, the ledger,
+"""Passages and training groups left out: what goes with them, what stays, the ledger,
 and runs that were interrupted.
 """
 
@@ -20,13 +20,13 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import work_folder
 from positionbias.core.verify import verify
 from positionbias.corpora.groups_without import groups_without
-from positionbias.corpora.left_out import LeftOut, Removed, What
+from positionbias.corpora.left_out import LeftOut, What
 from positionbias.corpora.without import without
 
 WHY: JsonObject = {"test_id": "t1", "found_by": ["exact"]}
 
 
-def leaving(what: What, *items: Removed, split: str = "train") -> LeftOut:
+def leaving(what: What, *items: str, split: str = "train") -> LeftOut:
     return LeftOut(
         split, {item: [WHY] for item in items}, "They leak.", "leakage clean", {}, what=what
     )
@@ -46,9 +46,7 @@ def judged(collection: Collection, split: str) -> list[tuple[str, str]]:
 def test_a_passage_goes_with_its_judgements_and_answers_in_every_split(
     small_collection: Collection, tmp_path: Path
 ) -> None:
-    gone = leaving(
-        "passages", Removed("", "p-tower"), Removed("", "p-gate"), Removed("", "nowhere")
-    )
+    gone = leaving("passages", "p-tower", "p-gate", "nowhere")
     made = without(small_collection, tmp_path / "clean", gone)
     assert made.passage_ids() == ["p-lamp", "p-bridge", "p-cafe", "p-empty", "p-word"]
     assert made.texts(["p-cafe"]) == small_collection.texts(["p-cafe"])
@@ -75,28 +73,6 @@ def test_a_passage_goes_with_its_judgements_and_answers_in_every_split(
     assert found.fault == ""
 
 
-def test_a_judgement_goes_and_its_query_and_passage_stay(
-    small_collection: Collection, tmp_path: Path
-) -> None:
-    gone = leaving("judgements", Removed("q1", "p-lamp"), Removed("q1", "p-tower"))
-    made = without(small_collection, tmp_path / "masked", gone)
-    assert made.passages_checksum == small_collection.passages_checksum
-    assert made.queries("train") == small_collection.queries("train")
-    assert judged(made, "train") == [("q1", "p-gate"), ("q2", "p-gate")]
-    assert [answer.query_id for answer in made.answers("train")] == ["q2"]
-    assert judged(made, "test") == judged(small_collection, "test")
-    assert ledger(made.path, "train.jsonl") == [
-        {"query_id": "q1", "passage_id": "p-lamp", "grade": 1, "reasons": [WHY]}
-    ]
-    facts = dict(made.manifest.content["left_out"])
-    assert (facts["judgements"], facts["left_out"], facts["named_and_not_there"]) == (3, 1, 1)
-    assert (
-        facts["qrels_left_out"],
-        facts["answers_left_out"],
-        facts["queries_without_judgement"],
-    ) == (1, 1, 0)
-
-
 def test_a_shard_may_lose_every_passage_and_further_judgements_go_too(tmp_path: Path) -> None:
     with create_collection(tmp_path / "source") as writer:
         writer.add_passages([Passage("a", "one"), Passage("b", "two")])
@@ -104,9 +80,7 @@ def test_a_shard_may_lose_every_passage_and_further_judgements_go_too(tmp_path: 
         writer.add_split("train", [Query("q", "which")], [Qrel("q", "a", 1), Qrel("q", "c", 1)])
         writer.add_qrels("train", "second", [Qrel("q", "c", 2), Qrel("q", "b", 0)])
         writer.finish(Manifest("collection", "source", "a test"))
-    made = without(
-        Collection(tmp_path / "source"), tmp_path / "clean", leaving("passages", Removed("", "c"))
-    )
+    made = without(Collection(tmp_path / "source"), tmp_path / "clean", leaving("passages", "c"))
     assert (made.passage_ids(), made.texts(["b", "a"])) == (["a", "b"], ["two", "one"])
     assert made.absent(["c", "a"]) == ["c"]
     assert list(made.qrels("train", "second")) == [Qrel("q", "b", 0)]
@@ -114,7 +88,7 @@ def test_a_shard_may_lose_every_passage_and_further_judgements_go_too(tmp_path: 
         without(
             Collection(tmp_path / "source"),
             tmp_path / "none",
-            leaving("passages", *(Removed("", x) for x in "abc")),
+            leaving("passages", *(x for x in "abc")),
         )
     assert not (tmp_path / "none").exists()
 
@@ -122,9 +96,8 @@ def test_a_shard_may_lose_every_passage_and_further_judgements_go_too(tmp_path: 
 def test_nothing_named_leaves_the_same_content(
     small_collection: Collection, tmp_path: Path
 ) -> None:
-    for what in ("passages", "judgements"):
-        made = without(small_collection, tmp_path / what, leaving(what))  # type: ignore[arg-type]
-        assert made.checksum == small_collection.checksum
+    made = without(small_collection, tmp_path / "made", leaving("passages"))
+    assert made.checksum == small_collection.checksum
 
 
 def test_an_interrupted_run_goes_on_to_equal_bytes(tmp_path: Path) -> None:
@@ -137,7 +110,7 @@ def test_an_interrupted_run_goes_on_to_equal_bytes(tmp_path: Path) -> None:
         writer.finish(Manifest("collection", "source", "a test"))
     source, gone = (
         Collection(tmp_path / "source"),
-        leaving("passages", Removed("", "p1b"), Removed("", "p3a")),
+        leaving("passages", "p1b", "p3a"),
     )
     whole, made = without(source, tmp_path / "whole", gone), []
 
@@ -184,34 +157,25 @@ def groups_at(place: Path) -> Groups:
 @pytest.mark.parametrize(
     ("what", "item", "stay"),
     [
-        ("queries", Removed("q1"), [("q2", "p1"), ("q3", "p3")]),
-        ("passages", Removed("", "p1"), [("q1", "p2")]),  # also as a negative
-        ("judgements", Removed("q1", "p1"), [("q1", "p2"), ("q2", "p1"), ("q3", "p3")]),
-        # a negative there
-        (
-            "judgements",
-            Removed("q3", "p1"),
-            [("q1", "p1"), ("q1", "p2"), ("q2", "p1"), ("q3", "p3")],
-        ),
+        ("queries", "q1", [("q2", "p1"), ("q3", "p3")]),
+        ("passages", "p1", [("q1", "p2")]),  # also as a negative
     ],
 )
 def test_groups_go_as_a_whole(
-    tmp_path: Path, what: What, item: Removed, stay: list[tuple[str, str]]
+    tmp_path: Path, what: What, item: str, stay: list[tuple[str, str]]
 ) -> None:
     source = groups_at(tmp_path / "set")
     made = groups_without(source, tmp_path / "clean", leaving(what, item))
     assert [(group.query_id, group.passage_ids[0]) for group in made] == stay
     assert made.splits == ("train",)
-    named = {
-        name: text for name, text in zip(("query_id", "passage_id"), item, strict=True) if text
-    }
-    assert ledger(made.path, "groups.jsonl") == [{**named, "reasons": [WHY]}]
+    named = "query_id" if what == "queries" else "passage_id"
+    assert ledger(made.path, "groups.jsonl") == [{named: item, "reasons": [WHY]}]
     assert read_manifest(made.path).content["left_out"]["groups"] == 4
     assert verify(made.path / "manifest.json").fault == ""
 
 
 def test_a_training_set_that_would_be_empty_is_refused(tmp_path: Path) -> None:
-    gone = leaving("queries", Removed("q1"), Removed("q2"), Removed("q3"))
+    gone = leaving("queries", "q1", "q2", "q3")
     with pytest.raises(
         InputError, match="wanted training groups to keep; found reasons to remove all 4"
     ):

@@ -1,4 +1,4 @@
-"""Leaked training sets on disk: what the manifest says, and collections that are merged first."""
+"""Leaked training sets on disk: what the manifest says, and splits that are not there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
-from positionbias.corpora.merge import merge
 from positionbias.leakage.settings import LeakedSettings, LeakingPairs
 from positionbias.leakage.trainsets import (
     LeakedInputs,
@@ -79,7 +78,7 @@ def inputs(tmp_path: Path) -> LeakedInputs:
 def test_a_set_says_what_it_was_made_from(inputs: LeakedInputs, tmp_path: Path) -> None:
     settings = LeakedSettings("msm", 16, 7, leaked_queries=2)
     stored = write_leaked_set(tmp_path / "sets" / "one", inputs, settings)
-    assert list(stored) == list(leaked_groups(inputs.material(), settings).groups)
+    assert list(stored) == list(leaked_groups(inputs.material(), settings)[0])
     assert (stored.splits, stored.name) == (("train", "clicks", "test"), "one")
     manifest = stored.manifest
     assert (manifest.command, manifest.seed, manifest.licence) == ("trainset leaked", 7, "invented")
@@ -101,33 +100,6 @@ def test_a_set_says_what_it_was_made_from(inputs: LeakedInputs, tmp_path: Path) 
     assert rows.to_dict() == counted
     with pytest.raises(OutputExistsError):
         write_leaked_set(tmp_path / "sets" / "one", inputs, settings)
-
-
-def test_two_corpora_are_merged_with_their_splits_apart(tmp_path: Path) -> None:
-    there = corpus(tmp_path / "there", {"train": ("a", 20), "test": ("x", 4)})
-    here = corpus(tmp_path / "here", {"train": ("b", 20), "test": ("t", 3)})
-    both = merge({"msm": there, "rob": here}, tmp_path / "both", apart=True)
-    assert both.splits == ["msm.train", "msm.test", "rob.train", "rob.test"]
-    assert [query.query_id for query in both.queries("rob.test")] == ["rob:t0", "rob:t1", "rob:t2"]
-    assert [len(both.qrels(split)) for split in both.splits] == [81, 17, 81, 13]
-    (tmp_path / "pairs.tsv").write_text("train_id\ttest_id\nmsm:a0\trob:t0\nmsm:a1\trob:t1\n")
-    run = candidates(both, "msm.train", tmp_path / "msm.run")
-    inputs = LeakedInputs(
-        collection=both,
-        targets=("rob.test",),
-        candidates={"msm.train": run},
-        leaking=LeakingPairs(pairs=[tmp_path / "pairs.tsv"]),
-    )
-    groups = list(
-        write_leaked_set(tmp_path / "set", inputs, LeakedSettings("msm", 8, leaked_queries=2))
-    )
-    assert {group.query_id for group in groups[:2]} == {"msm:a0", "msm:a1"}
-    assert not {"msm:a0", "msm:a1"} & {group.query_id for group in groups[2:]}
-    tests = list(write_leaked_set(tmp_path / "tests", inputs, LeakedSettings("test", 12)))
-    assert [group.query_id.partition(":")[0] for group in tests] == ["rob"] * 6
-    (tmp_path / "pairs.tsv").write_text("train_id\ttest_id\na0\tt0\n")
-    with pytest.raises(InputError, match="others, such as 't0'; check --target; in a merged coll"):
-        write_leaked_set(tmp_path / "not", inputs, LeakedSettings("no", 8))
 
 
 def test_a_test_query_that_is_a_source_query_too_leaks(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 """``evaluate --leaked`` with the folder of ``leakage overlap``: which queries count as leaked by
-text, passage or pair.
+text or passage.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def means(found: Measurements) -> dict[tuple[str, str], tuple[int, float]]:
 
 @pytest.mark.parametrize(
     ("unit", "leaked"),
-    [(None, {"t1", "t3"}), ("queries", {"t1", "t3"}), ("passages", {"t1"}), ("pairs", {"t1"})],
+    [(None, {"t1", "t3"}), ("queries", {"t1", "t3"}), ("passages", {"t1"})],
 )
-def test_a_query_leaks_by_its_text_its_passage_or_both(
+def test_a_query_leaks_by_its_text_or_its_passage(
     folder: Path, unit: str | None, leaked: set[str]
 ) -> None:
     bench = Collection(folder / "bench")
@@ -66,11 +66,11 @@ def test_a_query_leaks_by_its_text_its_passage_or_both(
 
 
 def test_the_difference_is_that_of_the_queries_that_leak(folder: Path) -> None:
-    by_pair = means(measured(folder, unit="pairs"))
-    assert by_pair["one", "leaked queries"] == (1, 1.0)
-    assert by_pair["one", "clean queries"] == (2, 1.0)
-    assert by_pair["two", "leaked queries"] == (1, 0.5)
-    assert by_pair["two", "clean queries"] == (2, 1.0)
+    by_passage = means(measured(folder, unit="passages"))
+    assert by_passage["one", "leaked queries"] == (1, 1.0)
+    assert by_passage["one", "clean queries"] == (2, 1.0)
+    assert by_passage["two", "leaked queries"] == (1, 0.5)
+    assert by_passage["two", "clean queries"] == (2, 1.0)
     assert means(measured(folder))["two", "leaked queries"] == (2, 0.75)
 
 
@@ -107,11 +107,11 @@ def test_the_test_set_is_found_among_several(folder: Path) -> None:
     positionbias.overlap_leakage(named[0], tests=named[1], out=folder / "several")
     bench = Collection(folder / "bench")
     found, (file,) = leaked_of(
-        folder / "several", "pairs", bench.qrels("test"), bench.checksum, "test"
+        folder / "several", "passages", bench.qrels("test"), bench.checksum, "test"
     )
-    assert (found, file.name) == ({"t1"}, "bench.pairs.jsonl")
+    assert (found, file.name) == ({"t1"}, "bench.passages.jsonl")
     with pytest.raises(InputError, match="wanted one test set that is split 'test' of the coll"):
-        leaked_of(folder / "several", "pairs", bench.qrels("test"), "", "test")
+        leaked_of(folder / "several", "passages", bench.qrels("test"), "", "test")
 
 
 def test_another_split_of_the_collection_is_not_taken_for_this_one(folder: Path) -> None:
@@ -125,4 +125,4 @@ def test_another_split_of_the_collection_is_not_taken_for_this_one(folder: Path)
 
 def test_what_does_not_go_together(folder: Path) -> None:
     with pytest.raises(SettingError, match="--unit: wanted --leaked beside it; found none"):
-        positionbias.evaluate(RUNS, collection=folder / "bench", unit="pairs")
+        positionbias.evaluate(RUNS, collection=folder / "bench", unit="passages")

@@ -108,15 +108,9 @@ def test_training_passages_go_and_another_search_finds_none(folder: Path) -> Non
         clean(folder, remove="passages")
 
 
-def test_training_queries_and_judgements(folder: Path) -> None:
+def test_training_queries(folder: Path) -> None:
     made = cleaned(folder, out="by-text")
     assert [query.query_id for query in made.queries("train")] == ["q3"]
-    masked = clean(folder, out="masked", remove="judgements")
-    assert isinstance(masked.collection, Collection)
-    assert Qrel("q1", "a", 1) not in list(masked.collection.qrels("train"))
-    assert (len(masked.collection), masked.collection.count_queries("train")) == (4, 3)
-    (line,) = ledger(masked, "train.jsonl")
-    assert (line["query_id"], line["passage_id"], line["grade"]) == ("q1", "a", 1)
 
 
 def test_the_test_side(folder: Path) -> None:
@@ -139,13 +133,10 @@ def test_training_groups(folder: Path) -> None:
     made_of = input_ref("collection", train.path, train.checksum, artefact=place)
     manifest = Manifest("trainset", "set", "a test", inputs=(made_of,))
     write_groups(place, list, [groups[:2], groups[2:]], manifest, splits=["train"])
-    made = clean(folder, "set", "masked", remove="judgements")
+    made = clean(folder, "set", "without", remove="passages")
     assert isinstance(made.collection, Groups)
-    assert [group.query_id for group in made.collection] == ["q3", "q2"]
-    assert str(made).startswith("masked: removed 1 of 3 training groups (33.33%).")
-    without = clean(folder, "set", "passages", remove="passages").collection
-    assert isinstance(without, Groups)
-    assert [group.query_id for group in without] == ["q2"]
+    assert [group.query_id for group in made.collection] == ["q2"]
+    assert str(made).startswith("without: removed 2 of 3 training groups (66.67%).")
 
 
 def test_a_labelled_sheet_decides(folder: Path) -> None:
@@ -238,7 +229,7 @@ def test_damaged_pairs_are_refused(folder: Path) -> None:
         clean(folder, remove="passages")
 
 
-def test_a_file_of_pairs_of_several_sources_or_of_another_unit_is_refused(folder: Path) -> None:
+def test_a_file_of_pairs_of_several_sources_is_refused(folder: Path) -> None:
     lines = [
         {"source": "train", "train_id": "a", "test_id": "x"},
         {"source": "other", "train_id": "b", "test_id": "x"},
@@ -249,8 +240,3 @@ def test_a_file_of_pairs_of_several_sources_or_of_another_unit_is_refused(folder
         clean(folder, pairs="given.jsonl", remove="passages")
     made = cleaned(folder, pairs="given.jsonl", remove="passages", source="train")
     assert made.passage_ids() == ["b", "c", "d"]
-    with pytest.raises(InputError, match="wanted pairs of pairs; found pairs without ids of"):
-        clean(folder, out="x", pairs="given.jsonl", remove="judgements")
-    joined = "overlap/pairs/bench.pairs.jsonl"
-    with pytest.raises(InputError, match="wanted pairs of passages; found pairs with ids of"):
-        clean(folder, out="x", pairs=joined, remove="passages")

@@ -20,5 +20,5 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Path], Path, di
     ]
     test = numbered(folder / "bench", range(10, 40), "test")
     pb.overlap_leakage(sets, tests=[test], out=folder / "out")
-    assert len(pairs_in(folder / "out", "bench.test.pairs")) > 30
+    assert len(pairs_in(folder / "out", "bench.test.passages")) > 30
     return sets, test, bytes_of(folder / "out")

@@ -73,7 +73,7 @@ def both(folder: Path) -> tuple[Collection, Collection]:
     """A training collection ``train`` and a test collection ``bench``.
 
     Passages: (a, x) exact and ngram, (c, x) ngram, with 6 of x's 6 runs in 6 of c's 8. Queries:
-    (q1, t1) and (q2, t3) exact. Pairs: (q1, a) with (t1, x).
+    (q1, t1) and (q2, t3) exact.
     """
     return collection(folder / "train", TRAIN_PASSAGES, TRAIN), collection(
         folder / "bench", TEST_PASSAGES, TEST

@@ -17,7 +17,6 @@ from positionbias.core.records import Qrel
 from positionbias.core.rows import load
 from positionbias.core.shard_work import work_folder
 from positionbias.engine.choose import Engine
-from positionbias.leakage.pairs import read_pairs
 from positionbias.ops.outcome import Measurements
 from positionbias.overlap.find import find_overlap
 from positionbias.overlap.settings import OverlapSettings
@@ -97,22 +96,14 @@ def test_counts_by_hand(hand: Path) -> None:
     (same,) = pairs_in(hand / "out", "bench.test.queries")
     # four words are too few for a run
     assert (same["found_by"], same["of_test"]) == (["exact"], 1.0)
-    (joined,) = read_pairs(hand / "out" / "pairs" / "bench.test.pairs.jsonl")
-    assert joined.ids == ("train", "a2", "t2", "p2", "half")
-    # the pair rests on equal queries and the runs of its passages
-    assert joined.found_by == ("ngram",)
-    assert joined.scores == {"of_test": round(8 / 28, 6), "of_train": round(8 / 11, 6)}
     # of the queries that of "short" is not compared
     share = 2 / 2
     assert numbers(found, "passages", "ngram") == {
         "share": share, "found": 2, "of": 4, "not compared": 1, "queries": 2, "pairs": 2,
     }  # fmt: skip
     assert numbers(found, "queries", "ngram")["not compared"] == 3
-    by_unit = {
-        unit: [numbers(found, unit, name)["queries"] for name in ("exact", "ngram", "any")]
-        for unit in ("queries", "pairs")
-    }
-    assert by_unit == {"queries": [1, 0, 1], "pairs": [0, 1, 1]}
+    queries = [numbers(found, "queries", name)["queries"] for name in ("exact", "ngram", "any")]
+    assert queries == [1, 0, 1]
     assert found.rows is not None
     (row,) = found.rows.query(
         "subset == 'passages' and detector == 'ngram' and statistic == 'share'"
@@ -123,8 +114,6 @@ def test_counts_by_hand(hand: Path) -> None:
         "2 of 3 queries of bench.test (66.7%) have a relevant passage in train: 1 exact, 1 near. "
         "Precision unknown.",
         "1 of 3 queries of bench.test (33.3%) are in train: 1 exact, 0 near. Precision unknown.",
-        "1 of 3 queries of bench.test (33.3%) are in train together with a relevant passage: 0 "
-        "exact, 1 near. Precision unknown.",
     ]
     manifest = read_manifest(hand / "out", kind="results")
     roles = [ref.role for ref in manifest.inputs]
@@ -147,9 +136,7 @@ def test_a_passage_of_a_shared_corpus_is_no_copy_of_itself(tmp_path: Path) -> No
     assert ids_in(tmp_path / "out", "bench.passages") == [("twin", "b")]
     counts = numbers(found, "passages", "exact")
     assert [counts[name] for name in ("found", "pairs", "same passage")] == [1, 1, 2]
-    # the query of the very same passage is a leaked pair
-    assert ids_in(tmp_path / "out", "bench.pairs") == [("q2", "t2")]
-    assert pairs_in(tmp_path / "out", "bench.pairs")[0]["train_passage_id"] == "b"
+    assert ids_in(tmp_path / "out", "bench.queries") == [("q2", "t2")]
 
 
 def test_several_sets_are_counted_apart_and_together(tmp_path: Path) -> None:
@@ -323,7 +310,6 @@ def test_texts_that_cannot_be_compared_have_no_share(tmp_path: Path) -> None:
     [
         "店主在河边的小屋里点亮灯火，然后打开大门，等待远方的客人到来，直到天亮才去休息。",
         "ร้านนี้เปิดตั้งแต่เก้าโมงเช้าจนถึงหกโมงเย็นทุกวันยกเว้นวันจันทร์",
-        "この店は朝の九時から夕方の六時まで開いていて、月曜日だけ休みです。",
     ],
 )
 def test_near_copies_in_scripts_without_spaces_are_found(tmp_path: Path, sentence: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from positionbias.corpora.left_out import Removed
 from positionbias.leakage.pairs import Pair
 from positionbias.overlap.removal import Evidence, evidence_of
 from positionbias.overlap.settings import CountedPairs, Removing
@@ -10,15 +9,6 @@ from positionbias.overlap.settings import CountedPairs, Removing
 EXACT = Pair("a", "x", {"of_test": 1.0}, source="one", found_by=("exact", "ngram"))
 NGRAM = Pair("c", "x", {"of_test": 0.9, "of_train": 0.5}, source="one", found_by=("ngram",))
 WORDS = Pair("d", "z", {"jaccard": 0.6}, source="one", found_by=("lexical",))
-JOINT = Pair(
-    "q1",
-    "t1",
-    {"of_test": 1.0},
-    source="two",
-    found_by=("exact",),
-    train_passage_id="a",
-    test_passage_id="x",
-)
 
 
 def evidence(*pairs: Pair, lexical: bool = False, **removing: str) -> Evidence:
@@ -31,7 +21,7 @@ def test_a_pair_counts_by_its_label_then_by_who_found_it() -> None:
         for name in ("identical", "different topic")
     ]
     found = evidence(WORDS, *labelled, Pair("a", "x", {}))
-    assert list(found.reasons) == [Removed("d"), Removed("a")]
+    assert list(found.reasons) == ["d", "a"]
     assert (found.pairs, dict(found.ignored)) == (
         4,
         {"pairs found by words alone": 1, "pairs of different topics": 1},
@@ -42,17 +32,13 @@ def test_a_pair_counts_by_its_label_then_by_who_found_it() -> None:
 def test_evidence_of_passages_on_either_side() -> None:
     found = evidence(EXACT, NGRAM, WORDS, remove="passages")
     assert found.reasons == {
-        Removed("", "a"): [
-            {"test_passage_id": "x", "found_by": ["exact", "ngram"], "of_test": 1.0}
-        ],
-        Removed("", "c"): [
-            {"test_passage_id": "x", "found_by": ["ngram"], "of_test": 0.9, "of_train": 0.5}
-        ],
+        "a": [{"test_passage_id": "x", "found_by": ["exact", "ngram"], "of_test": 1.0}],
+        "c": [{"test_passage_id": "x", "found_by": ["ngram"], "of_test": 0.9, "of_train": 0.5}],
     }
     assert len(found.others) == 1
     turned = evidence(EXACT, NGRAM, remove="passages", side="test")
     assert turned.reasons == {
-        Removed("", "x"): [
+        "x": [
             {
                 "source": "one",
                 "train_passage_id": "a",
@@ -69,10 +55,3 @@ def test_evidence_of_passages_on_either_side() -> None:
         ]
     }
     assert len(turned.others) == 2
-
-
-def test_evidence_of_a_query_with_its_passage() -> None:
-    reason = {"test_query_id": "t1", "test_passage_id": "x", "found_by": ["exact"], "of_test": 1.0}
-    assert evidence(JOINT, remove="judgements").reasons == {Removed("q1", "a"): [reason]}
-    turned = evidence(JOINT, remove="judgements", side="test")
-    assert list(turned.reasons) == [Removed("t1", "x")]

@@ -1,5 +1,5 @@
-"""Equal texts, texts that share runs of words, the best of them, and pairs of queries with
-passages: by hand, and as sets of tuples have it.
+"""Equal texts, texts that share runs of words, and the best of them: by hand, and as sets of tuples
+have it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from pandas import DataFrame
 
 from positionbias.overlap import search
-from positionbias.overlap.find import joined
 from positionbias.overlap.search import HITS, Lookup, best, comparable_words, found_in
 from positionbias.overlap.settings import OverlapSettings
 
@@ -145,35 +144,3 @@ def test_cuts_change_nothing(made: list[tuple[int, str, float]], cut: int) -> No
         ]
         whole = rows(best(pandas.concat(blocks)))
         assert rows(best(pandas.concat([best(block) for block in blocks]))) == whole
-
-
-def test_a_pair_leaks_where_its_query_and_its_passage_do() -> None:
-    # queries q1, q2 near test query t0; passages p1 near test passages x0 and x1, p2 near x1
-    columns = ["train_id", "test_id", "of_test", "exact", "ngram"]
-    common = {"source": "s", "of_train": 0.1, "item": 0, "train_text": "", "test_text": ""}
-    queries = DataFrame([("q1", "t0", 1.0, True, False), ("q2", "t0", 0.6, False, True)])
-    passages = DataFrame(
-        [
-            ("p1", "x0", 1.0, True, False),
-            ("p1", "x1", 0.7, False, True),
-            ("p2", "x1", 0.8, False, True),
-        ]
-    )
-    train = [("q1", "p1"), ("q2", "p2"), ("q2", "p9"), ("q9", "p1")]
-    test = [("t0", "x0"), ("t0", "x1"), ("t5", "x1")]
-    links = [DataFrame(side, columns=["query_id", "passage_id"]) for side in (train, test)]
-    pairs = joined(
-        queries.set_axis(columns, axis=1).assign(**common, shared=False),
-        passages.set_axis(columns, axis=1).assign(**common, shared=False),
-        links[0].assign(source="s"),
-        links[1].assign(item=range(3)),
-    )
-    ids = pairs[["item", "train_id", "train_passage_id"]]
-    assert ids.to_numpy().tolist() == [[0, "q1", "p1"], [1, "q1", "p1"], [1, "q2", "p2"]]
-    # exact where both are; of q1 with p1 as x1 only the passage is near
-    assert pairs[["exact", "ngram"]].to_numpy().tolist() == [
-        [True, False],
-        [False, True],
-        [False, True],
-    ]
-    assert pairs["of_test"].tolist() == [1.0, 0.7, 0.6]  # the lower of both
