@@ -16,9 +16,11 @@ __all__ = [
     "Effect",
     "Preference",
     "Question",
+    "Raw",
     "Verdict",
 ]
 
+Raw = tuple[float | None, float | None, float | None]  # a value and the ends of its interval
 UNITS = WORTH, SCORE, RANKS = "worth", "score", "ranks"  # of effects; all others are measures
 READ_WHOLE = "read whole"  # the subset of queries whose texts the system reads whole
 
@@ -84,7 +86,7 @@ class Effect:
     detectable: float | None = None
     queries: int = 0
     subset: str = ""
-    raw: tuple[float, float, float] | None = None
+    raw: Raw | None = None
 
     @property
     def excludes_zero(self) -> bool:

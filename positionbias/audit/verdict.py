@@ -29,6 +29,7 @@ from positionbias.audit.answers import (
     Effect,
     Preference,
     Question,
+    Raw,
     Verdict,
 )
 from positionbias.audit.lists import Nature, OrderSlopes
@@ -49,7 +50,6 @@ __all__ = [
     "effects_of",
     "list_verdict",
     "passage_verdict",
-    "queries_beyond",
     "queries_for",
     "raw_effects",
     "side",
@@ -130,13 +130,6 @@ def queries_for(effect: Effect, room: float, drawn: int = 0) -> int | None:
     return max(queries + 1, math.ceil(number / step) * step)
 
 
-def queries_beyond(effect: Effect, margin: float, drawn: int = 0) -> int | None:
-    """Estimate the queries that show with 80 % power whether a preference lies beyond the margin;
-    None if no number of them would.
-    """
-    return queries_for(effect, abs(abs(effect.value or 0.0) - margin), drawn)
-
-
 def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered:
     """Return the answer of several contrasts in one unit; ``drawn`` queries gave the measured ones.
 
@@ -176,14 +169,10 @@ def side(effect: Effect) -> Preference:
 
 
 def _effect(
-    contrast: Contrast,
-    unit: str,
-    estimate: Simultaneous,
-    subset: str = "",
-    raw: tuple[float, float, float] | None = None,
+    contrast: Contrast, unit: str, found: Simultaneous, subset: str = "", raw: Raw | None = None
 ) -> Effect:
-    of = estimate
-    return Effect(contrast, unit, of.value, of.low, of.high, of.detectable, of.count, subset, raw)
+    bounds = found.low, found.high, found.detectable
+    return Effect(contrast, unit, found.value, *bounds, found.count, subset, raw)
 
 
 def effects_of(
@@ -198,11 +187,11 @@ def effects_of(
     (worth,) = simultaneous(worths[:, None], measured.clusters)
     effects, subset = [], READ_WHOLE if read else ""
     if (worth.value or 0.0) > 0 and (worth.low is None or worth.low > 0):
-        raw = simultaneous(moves, measured.clusters)
+        raw = [(own.value, own.low, own.high) for own in simultaneous(moves, measured.clusters)]
         shares = simultaneous(moves, measured.clusters, worths)
         effects = [
-            _effect(contrast, WORTH, share, subset, _raw(own))
-            for contrast, share, own in zip(MOVES, shares, raw, strict=True)
+            _effect(contrast, WORTH, share, subset, scores)
+            for contrast, share, scores in zip(MOVES, shares, raw, strict=True)
         ]
     for unit in (RANKS, measure):
         columns = _columns(measured, unit, read, shortened)[:, :-1]
@@ -213,12 +202,6 @@ def effects_of(
             for contrast, estimate in zip(MOVES, estimates, strict=True)
         ]
     return [effect for effect in effects if effect.queries], worth
-
-
-def _raw(own: Simultaneous) -> tuple[float, float, float] | None:
-    if own.value is None or own.low is None or own.high is None:
-        return None
-    return own.value, own.low, own.high
 
 
 def _columns(measured: Measured, unit: str, read: bool, shortened: Measured | None) -> np.ndarray:
@@ -276,57 +259,48 @@ def passage_verdict(
     """Return the verdict on the place of the evidence in its passage. ``skipped`` counts queries
     without a trial, by reason.
     """
-    queries = len(measured.query_ids)
+    queries, has_ends = len(measured.query_ids), COLUMNS.index(Contrast.ENDS)
     drawn = queries + sum(skipped.values())
+    unknown = Verdict(Question.PASSAGE, Preference.UNKNOWN, margin=margin, drawn=drawn)
     if reason := _too_many(skipped.get(NO_SCORE, 0), queries):
-        return Verdict(
-            Question.PASSAGE, Preference.UNKNOWN, margin=margin, drawn=drawn, reason=reason
-        )
-    over_all, worth = effects_of(measured, measure, read=False, shortened=shortened)
-    unread = float(1 - measured.whole[:, COLUMNS.index(Contrast.ENDS)].mean()) if queries else 0.0
+        return replace(unknown, reason=reason)
+    effects, worth = effects_of(measured, measure, read=False, shortened=shortened)
+    unread = float(1 - measured.whole[:, has_ends].mean()) if queries else 0.0
     # perhaps only with filler
     restricted = bool(queries) and not measured.whole[:, : len(MOVES)].all()
-    own = over_all
-    if restricted:
-        own, _ = effects_of(measured, measure, read=True, shortened=shortened)
-    verdict = Verdict(
-        Question.PASSAGE,
-        Preference.UNKNOWN,
-        over_all,
-        margin,
+    within_read = (
+        effects_of(measured, measure, read=True, shortened=shortened)[0] if restricted else effects
+    )
+    verdict = replace(
+        unknown,
+        effects=effects,
         queries=queries,
         reads=reads.words if restricted else None,
         unread=unread or None,
-        drawn=drawn,
         from_end=reads.from_end,
     )
-    if restricted and not any(
-        e.contrast == Contrast.ENDS and e.queries >= LEAST_READ * queries for e in own
-    ):
+    ends = next((one for one in within_read if one.contrast == Contrast.ENDS), None)
+    if restricted and (ends is None or ends.queries < LEAST_READ * queries):
         # otherwise text lost at an end would look like a preference
-        return _over_whole(replace(verdict, reason=TOO_LONG), over_all, measure)
+        return _over_whole(replace(verdict, reason=TOO_LONG), effects, measure)
     if worth.low is not None and not worth.low > 0:
         head = _effect(Contrast.WORTH, measured.unit, worth)
         return replace(
             verdict,
             preference=Preference.UNREACTIVE,
-            effects=[head, *(effect for effect in own if effect.unit != WORTH)],
-            wanted=queries_for(head, worth.value or 0.0, verdict.drawn),
+            effects=[head, *(effect for effect in within_read if effect.unit != WORTH)],
+            wanted=queries_for(head, worth.value or 0.0, drawn),
             reads=None,
             unread=None,
         )
-    in_unit = deciding_effects(own, margin, queries)
-    if not in_unit:
+    deciding = deciding_effects(within_read, margin, queries)
+    if not deciding:
         why = "; ".join(f"{count(number)} queries: {text}" for text, number in skipped.items())
-        reason = why or (FEW_PASSAGES if queries else NOTHING_MOVED)
-        return Verdict(
-            Question.PASSAGE, Preference.UNKNOWN, margin=margin, drawn=drawn, reason=reason
-        )
-    answered = answer(in_unit, margin, verdict.drawn)
-    verdict = _answered(verdict, answered, own)
+        return replace(unknown, reason=why or (FEW_PASSAGES if queries else NOTHING_MOVED))
+    verdict = _answered(verdict, answer(deciding, margin, drawn), within_read)
     if restricted:
-        verdict = replace(verdict, effects=[*verdict.effects, *over_all])
-    return _over_whole(verdict, over_all, measure) if unread else verdict
+        verdict = replace(verdict, effects=[*verdict.effects, *effects])
+    return _over_whole(verdict, effects, measure) if unread else verdict
 
 
 def _too_many(missing: int, full: int) -> str:

@@ -24,7 +24,7 @@ from positionbias.audit.verdict import (
     Answered,
     answer,
     deciding_effects,
-    queries_beyond,
+    queries_for,
     side,
 )
 from positionbias.core.formatting import MISSING, NBSP, count, decimal, percent, plural
@@ -214,13 +214,14 @@ def _headline(
     head = answered.deciding
     sides = [side(effect).removeprefix("prefers ") for effect in answered.besides]
     moved = f" of moving {_moved(verdict.rule)}" if verdict.rule and not about else ""
+    unit = f"{head.unit} lost" if about else in_words(head.unit)
     turns = f", {plural(verdict.rotations, 'rotation')}" if verdict.rotations else ""
     return _chosen(HEADLINES, answered.preference).format(
         name=name,
         about=about,
         answer=answered.preference,
         where=where,
-        size=f"{head.contrast.removeprefix('two runs: ')} {sized(head)} {in_words(head.unit)}{' lost' if about else ''} "
+        size=f"{head.contrast.removeprefix('two runs: ')} {sized(head)} {unit} "
         f"({count(head.queries)} queries{turns}){moved}",
         margin=in_unit(verdict.margin or 0.0, head.unit),
         would_do=_would_do(answered.wanted),
@@ -286,7 +287,8 @@ def _next(answered: Answered, margin: float, drawn: int) -> str:
         return ""
     if answered.exceeds:
         return _chosen(HELPS, answered.preference)
-    wanted = queries_beyond(answered.deciding, margin, drawn)
+    size = abs(answered.deciding.value or 0.0)
+    wanted = queries_for(answered.deciding, abs(size - margin), drawn)
     more = f": about {count(wanted)} queries would show it (--queries, --needles)" if wanted else ""
     return f"It may be too small to matter{more}."
 
