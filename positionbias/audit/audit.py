@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -114,8 +113,7 @@ def audit(
     """Return the verdicts on all systems, then the rows of what was measured of them.
 
     A model is queried again: moved sentences, rotated passages. ``describe`` adds the quality by
-    position. ``tell`` receives progress and,
-    before long work, the expected time.
+    position. ``tell`` receives progress and, before long work, the expected time.
 
     Raises:
         InputError: two systems with one name, a run that ranks none of the queries, or a model
@@ -139,79 +137,61 @@ def audit(
             system.ranked(task)  # refuses a run of other queries
             results.append(run_alone_verdict(system, task))
         if settings.describe and system.run is not None:
-            results.append(_described(system, task, system.run, settings))
+            values = task.values(system.run, settings.measure)
+            described = position_rows(task, values, settings.measure, settings.seed)
+            results.append(system.measured(described))
     return sorted(results, key=lambda one: not isinstance(one.figures, Verdict))
-
-
-class _Pilot(NamedTuple):
-    """The pilot of a model: its nature, the drawn order of the queries, scores so far, and how many
-    orders of the other sentences a query has.
-    """
-
-    nature: Nature
-    query_ids: list[str]
-    known: Asked
-    orders: int
 
 
 def _of_model(
     system: System, task: Task, settings: AuditSettings, tell: Callable[[str], None]
 ) -> list[Measurement]:
     """Return the verdicts on a model and the rows behind them."""
-    measure = settings.measure
+    measure, seed = settings.measure, settings.seed
     if system.retriever is not None:
         tell(f"{system.name}: {system.retriever.cost(rotation=settings.rotation)}")
     elif system.model is not None:
         task.config.advise(system.model, task.candidates.pairs)
-    pilot = _pilot(system, task, settings, tell)
-    ranked, rotated = system.ranked(task), None
+    nature = nature_of(system, task, seed)
+    texts = RotatedTexts(task.collection, settings.rotated) if settings.rotation else None
+    how = Manipulation(
+        system, task, measure, seed, nature.listwise, Run("none", []), rotated_texts=texts
+    )
+    query_ids, known = drawn_order(task.query_ids, seed, "needle"), Asked()
+    orders = _pilot(how, query_ids, known, settings, tell)
+    ranked = system.ranked(task)
     if ranked.tied:
         tell(
             f"{system.name}: {ranked.tied:,} queries: all candidates have the same score to seven "
             "digits, so they tie"
         )
-    if settings.rotation:
-        texts = RotatedTexts(task.collection, settings.rotated)
-        rotated = system.ranked(task, texts, f"{system.name}, rotated")
+    rotated = system.ranked(task, texts, f"{system.name}, rotated") if texts is not None else None
     before = task.values(ranked, measure)
     after = None if rotated is None else task.values(rotated, measure)
-    how = _how(system, task, settings, pilot.nature, ranked, rotated)
-    results = [system.measured(by_query(task, measure, before, after))]
+    how = replace(how, ranked=ranked, rotated=rotated)
+    figures: list[Verdict | Rows] = [by_query(task, measure, before, after)]
     if settings.describe:
-        results.append(_described(system, task, ranked, settings))
-    return [*results, *_moved(how, pilot, settings, tell)]
-
-
-def _described(system: System, task: Task, ranked: Run, settings: AuditSettings) -> Measurement:
-    values = task.values(ranked, settings.measure)
-    return system.measured(position_rows(task, values, settings.measure, settings.seed))
-
-
-def _how(
-    system: System,
-    task: Task,
-    settings: AuditSettings,
-    nature: Nature,
-    ranked: Run,
-    rotated: Run | None = None,
-) -> Manipulation:
-    texts = RotatedTexts(task.collection, settings.rotated) if settings.rotation else None
-    measure, seed = settings.measure, settings.seed
-    return Manipulation(system, task, measure, seed, nature.listwise, ranked, rotated, texts)
+        figures.append(position_rows(task, before, measure, seed))
+    figures += _moved(how, nature, query_ids, known, orders, settings, tell)
+    return [system.measured(one) for one in figures]
 
 
 def _pilot(
-    system: System, task: Task, settings: AuditSettings, tell: Callable[[str], None]
-) -> _Pilot:
-    """Score the first queries' texts, and report the expected time of all."""
-    nature = nature_of(system, task, settings.seed)
-    ids = drawn_order(task.query_ids, settings.seed, "needle")
-    few, queries = min(PILOT, settings.needles), min(settings.needles, len(ids))
-    trials, _ = make_trials(task, ids, most=few, orders=ORDERS[0], seed=settings.seed)
-    how, known = _how(system, task, settings, nature, Run("none", [])), Asked()
+    how: Manipulation,
+    query_ids: Sequence[str],
+    known: Asked,
+    settings: AuditSettings,
+    tell: Callable[[str], None],
+) -> int:
+    """Score the first queries' texts, report the expected time of all, and return how many orders
+    of the other sentences a query needs.
+    """
+    system, task = how.system, how.task
+    few, queries = min(PILOT, settings.needles), min(settings.needles, len(query_ids))
+    trials, _ = make_trials(task, query_ids, most=few, orders=ORDERS[0], seed=how.seed)
     ask(how, trials, known, f"{system.name}: pilot")
-    full = known.full(trials)
-    orders = orders_wanted(measure(how, full, known, everything), queries, settings.margin)
+    measured = measure(how, known.full(trials), known, everything)
+    orders = orders_wanted(measured, queries, settings.margin)
     if known.texts:
         once = (
             len(task.collection) if system.retriever is not None
@@ -225,37 +205,33 @@ def _pilot(
             f"{system.name}: about {texts:,.0f} texts to score at {1 / each:,.0f} a second: "
             f"{duration_in_words(texts * each)} in all"
         )
-    return _Pilot(nature, ids, known, orders)
+    return orders
 
 
 def _moved(
-    how: Manipulation, pilot: _Pilot, settings: AuditSettings, tell: Callable[[str], None]
-) -> list[Measurement]:
+    how: Manipulation,
+    nature: Nature,
+    query_ids: Sequence[str],
+    known: Asked,
+    orders: int,
+    settings: AuditSettings,
+    tell: Callable[[str], None],
+) -> list[Verdict | Rows]:
     """Move sentences, rotate passages at sentence boundaries, and return the verdicts that follow,
     with their rows.
     """
-    system, task, known, nature = how.system, how.task, pilot.known, pilot.nature
-    trials, skipped = make_trials(
-        task, pilot.query_ids, most=settings.needles, orders=pilot.orders, seed=how.seed
-    )
+    system, task, seed = how.system, how.task, how.seed
+    trials, skipped = make_trials(task, query_ids, most=settings.needles, orders=orders, seed=seed)
     ask(how, trials, known, f"{system.name}: evidence moved")
-    reads = reads_of(
-        system,
-        task,
-        longest_texts(trials),
-        declared=settings.reads,
-        listwise=nature.listwise,
-        seed=how.seed,
-    )
+    longest, listwise = longest_texts(trials), nature.listwise
+    reads = reads_of(system, task, longest, declared=settings.reads, listwise=listwise, seed=seed)
     slopes = None
     if not nature.order_matters_not:
-        slopes = order_slopes(system, task, [one.query_id for one in trials], how.seed)
+        slopes = order_slopes(system, task, [one.query_id for one in trials], seed)
     order = list_verdict(nature, slopes, len(trials) + sum(skipped.values()))
     made, trials = len(trials), known.full(trials)
     own = measure(how, trials, known, reads.fits)
-    short = shortened_trials(
-        task, trials, own.whole, reads.fits, orders=pilot.orders, seed=how.seed
-    )
+    short = shortened_trials(task, trials, own.whole, reads.fits, orders=orders, seed=seed)
     ask(how, short, known, f"{system.name}: shortened passages")
     short = known.full(short)
     shortened = measure(how, short, known, reads.fits) if short else None
@@ -266,9 +242,9 @@ def _moved(
     passage = replace(passage, rule=task.rule, depth=settings.depth, among=among)
     counts: dict[str, float | str] = {
         "queries": len(trials),
-        "orders of the other sentences": pilot.orders,
+        "orders of the other sentences": orders,
         "texts": sum(len(one.texts) for one in trials),
-        "scores": "listwise" if nature.listwise else "pointwise",
+        "scores": "listwise" if listwise else "pointwise",
         "change of a repeated call": nature.noise,
         "change of a reversed list": nature.permuted,
         "change of a passage by itself": nature.alone,
@@ -278,11 +254,11 @@ def _moved(
     }
     raw = raw_rows(task, raw_effects(own, shortened), passage)
     figures: list[Verdict | Rows] = [passage, order, counted(MANIPULATIONS, counts), raw]
-    if settings.lengths and nature.listwise:
+    if settings.lengths and listwise:
         tell(f"{system.name}: --lengths is skipped, as the scorer is listwise")
     elif settings.lengths:
-        figures.append(length_rows(system, task, pilot.query_ids, reads, settings, tell))
-    return [system.measured(one) for one in figures]
+        figures.append(length_rows(system, task, query_ids, reads, settings, tell))
+    return figures
 
 
 def orders_wanted(pilot: Measured, queries: int, margin: float) -> int:
