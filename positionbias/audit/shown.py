@@ -20,8 +20,16 @@ from positionbias.audit.answers import (
 from positionbias.audit.describe import POSITION, PSI
 from positionbias.audit.length_grid import LENGTHS
 from positionbias.audit.measured import ANSWER, RAW, SIDES, Given, given_in
-from positionbias.audit.words import in_unit, in_words, sentences_of, sized, step_of, unread_part
-from positionbias.core.formatting import count, decimal, percent, plural
+from positionbias.audit.words import (
+    in_unit,
+    in_words,
+    sentences_of,
+    size_of,
+    sized,
+    step_of,
+    unread_part,
+)
+from positionbias.core.formatting import count, percent, plural
 from positionbias.report.figure import Forest, Mark
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding
@@ -137,7 +145,7 @@ def _margin(verdict: Verdict) -> str:
     if head is None or margin is None or head.contrast is Contrast.WORTH:
         return ""
     beyond = {True: "beyond ", False: "perhaps within ", None: ""}[verdict.exceeds]
-    return f"{beyond}±{in_unit(margin, head.unit)}"
+    return f"{beyond}±{in_unit(margin, WORTH) if head.unit == WORTH else f'{margin:g}'}"
 
 
 def _given(rows: DataFrame) -> list[Given]:
@@ -216,6 +224,8 @@ def _tile(name: str, label: str, verdict: Verdict) -> Tile:
     words = f"{verdict.preference[:1].upper()}{verdict.preference[1:]}"
     if verdict.preference is Preference.UNREAD:
         words = f"Loses {unread_part(verdict)}"
+    elif verdict.preference is Preference.NONE and head is None:
+        words = "Scores each passage by itself"
     elif verdict.preference is Preference.NONE and verdict.subset == READ_WHOLE:
         words += " within what it reads"
     if verdict.within is not None:
@@ -224,11 +234,8 @@ def _tile(name: str, label: str, verdict: Verdict) -> Tile:
         if margin := _margin(verdict):
             basis.append(f"margin {margin} {in_words(head.unit)}")
         if head.detectable is not None:
-            detects = percent(head.detectable) if head.unit == WORTH else decimal(head.detectable)
-            basis.append(f"detects {detects} with 80 % power")
+            basis.append(f"detects {size_of(head.detectable, head.unit)} with 80 % power")
         basis.append(f"{count(head.queries)} queries")
-    elif verdict.preference is Preference.NONE:
-        words = "Scores each passage by itself"
     if verdict.unread:
         share = percent(verdict.unread)
         basis.append(f"{share} of queries have texts that it does not read to the end")

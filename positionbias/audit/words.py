@@ -36,6 +36,7 @@ __all__ = [
     "in_unit",
     "in_words",
     "sentences_of",
+    "size_of",
     "sized",
     "step_of",
     "unread_part",
@@ -138,7 +139,8 @@ def in_unit(margin: float, unit: str) -> str:
     return f"{round(100 * margin, 6):g}{NBSP}%" if unit == WORTH else f"{margin:g} {unit}"
 
 
-def _size(size: float, unit: str) -> str:
+def size_of(size: float, unit: str) -> str:
+    """Return a size without a sign in its unit."""
     return percent(size) if unit == WORTH else f"{decimal(size)} {unit}"
 
 
@@ -225,9 +227,9 @@ def _headline(
         f"({count(head.queries)} queries{turns}){moved}",
         margin=in_unit(verdict.margin or 0.0, head.unit),
         would_do=_would_do(answered.wanted),
-        largest=_size(head.largest, head.unit),
+        largest=size_of(head.largest, head.unit),
         leans=f" (leans to {' and '.join(sides)})" if sides else "",
-        detects=f"; detects {_size(head.detectable, head.unit)} with 80 % power"
+        detects=f"; detects {size_of(head.detectable, head.unit)} with 80 % power"
         if head.detectable
         else "",
         beyond="beyond" if answered.exceeds else "perhaps within",
