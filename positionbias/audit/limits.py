@@ -1,12 +1,11 @@
-"""Check limits on position bias: each passes, fails, or the data cannot tell; an unmeasured limit
-never passes.
-"""
+"""Hold systems to limits on their effects: pass, fail or cannot tell."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from positionbias.audit.answers import RANKS, WORTH, Contrast, Effect, Preference, Question, Verdict
 from positionbias.audit.evidence import error_note
@@ -14,31 +13,89 @@ from positionbias.audit.settings import Limits
 from positionbias.audit.systems import Measurement
 from positionbias.audit.verdict import MOST_QUERIES
 from positionbias.audit.words import sentences_of, unread_part
-from positionbias.core.checks import Check, Measured, Outcome, overall
+from positionbias.core.formatting import count, decimal, interval, plural
+from positionbias.core.interval import Interval
+from positionbias.core.terminal import neutral
 
-__all__ = ["EXIT_CODES", "checks_of", "exit_code"]
+__all__ = [
+    "Check",
+    "Outcome",
+    "checks_of",
+    "exit_code",
+    "headline",
+    "overall",
+    "sentence",
+]
+
+
+class Outcome(StrEnum):
+    """The result of a check. ``CANNOT_TELL`` covers undefined, not measured and too few queries."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One limit of one system; its fields are those of ``posbias check --json``.
+
+    ``limit`` is the limit's name ("max-response"), ``at_most`` its value. ``contrast`` to
+    ``queries`` are the deciding effect with its 95 % interval. ``wanted`` is the number of queries
+    that would decide the check, drawn as these are; None where no number can be given. ``reason``
+    says why the outcome does not follow from the effect, or that it is one of a length limit, and
+    ``note`` what this limit cannot show.
+    """
+
+    system: str
+    limit: str
+    at_most: float
+    outcome: Outcome = Outcome.CANNOT_TELL
+    contrast: str = ""
+    unit: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    queries: int = 0
+    wanted: int | None = None
+    reason: str = ""
+    note: str = ""
+
+    def on(self, effect: Effect, outcome: Outcome = Outcome.CANNOT_TELL) -> Check:
+        """Return the check with its deciding effect."""
+        return replace(
+            self,
+            outcome=outcome,
+            contrast=str(effect.contrast),
+            unit=effect.unit,
+            value=effect.value,
+            low=effect.low,
+            high=effect.high,
+            queries=effect.queries,
+        )
+
 
 EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.CANNOT_TELL: 3}
+VERBS = {Outcome.PASS: "passes", Outcome.FAIL: "fails", Outcome.CANNOT_TELL: "cannot tell about"}
 ZEROS = 3  # "rule of three": where all queries agree on 0, a rare one may change by the full range
-RESPONSE, MOVEMENT, ORDER = (
-    ((Contrast.ENDS,), (Contrast.MIDDLE,)),
-    ((Contrast.ROTATION, Contrast.RUNS),),
-    ((Contrast.ORDER,),),
-)
 LIMITS = {  # by option: the question, groups of contrasts of which one has to be measured, takes
     "max-response": (
         Question.PASSAGE,
-        RESPONSE,
+        ((Contrast.ENDS,), (Contrast.MIDDLE,)),
         "it needs answers, a model that can be asked again, and passages of "
         "three sentences or more",
     ),
     "max-movement": (
         Question.PASSAGE,
-        MOVEMENT,
+        ((Contrast.ROTATION, Contrast.RUNS),),
         "it needs answers, and a model that can be asked again without --no-rotation, "
         "or two runs, the second over the rotated collection (--rotated)",
     ),
-    "max-order": (Question.LIST, ORDER, "it needs a model that can be asked again"),
+    "max-order": (
+        Question.LIST,
+        ((Contrast.ORDER,),),
+        "it needs a model that can be asked again",
+    ),
 }
 
 
@@ -61,9 +118,16 @@ def checks_of(results: Sequence[Measurement], limits: Limits, measure: str) -> l
             at_most = getattr(limits, limit.replace("-", "_"))
             if at_most is not None:
                 unit = measure if question is Question.PASSAGE else RANKS
-                check = Check(system, limit, at_most, Outcome.CANNOT_TELL)
+                check = Check(system, limit, at_most)
                 checks.append(_judged(check, verdicts.get(question), needed, unit, takes))
     return checks
+
+
+def overall(checks: Sequence[Check]) -> Outcome:
+    """Combine outcomes: fail before cannot tell before pass; cannot tell without any check."""
+    outcomes = {check.outcome for check in checks} or {Outcome.CANNOT_TELL}
+    order = (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.PASS)
+    return next(outcome for outcome in order if outcome in outcomes)
 
 
 def exit_code(checks: Sequence[Check]) -> int:
@@ -90,10 +154,13 @@ def _judged(
             reason = "scores each passage by itself: the order of the list cannot change a score"
             return replace(check, outcome=Outcome.PASS, reason=reason)
         named.append(Contrast.ORDER_MIDDLE)
-    effects = [one for one in every if one.unit == unit and one.contrast in named]
+    effects = [
+        _settled(effect, every)
+        for effect in every
+        if effect.unit == unit and effect.contrast in named
+    ]
     absent = [group for group in needed if not any(one.contrast in group for one in effects)]
-    found = [_measured(one, every, verdict.drawn) for one in effects] if verdict else []
-    ruled = _ruled(check, found) if found else check
+    ruled = _ruled(check, effects, verdict.drawn) if verdict and effects else check
     if ruled.outcome is Outcome.FAIL or not absent:
         check = ruled
     if verdict is not None and verdict.rule:
@@ -106,72 +173,96 @@ def _judged(
         return replace(check, reason=within)
     if verdict is not None and verdict.preference is Preference.UNREACTIVE:
         reason = " ".join(sentences_of(check.system, verdict)[:2]).rstrip(".")
-        return Check(check.system, check.limit, check.at_most, Outcome.CANNOT_TELL, reason=reason)
+        return Check(check.system, check.limit, check.at_most, reason=reason)
     if not absent:
         return check
     explained = verdict is not None and not verdict.effects
     why = " ".join(sentences_of(check.system, verdict)) if verdict and explained else takes
     names = ", ".join(" or ".join(group) for group in absent)
-    farthest = max(found, key=_far, default=None)
-    return replace(check, measured=farthest, reason=f"not measured in {unit}: {names}; {why}")
+    if effects:
+        check = check.on(max(effects, key=_far))
+    return replace(check, reason=f"not measured in {unit}: {names}; {why}")
 
 
-def _ruled(check: Check, found: Sequence[Measured]) -> Check:
-    """Combine measurements: all must pass, and one failure fails."""
+def _ruled(check: Check, effects: Sequence[Effect], drawn: int) -> Check:
+    """Combine effects: all must pass, and one failure fails."""
     at_most = check.at_most
     failed = [
-        one
-        for one in found
-        if max(one.low or 0.0, -(one.high or 0.0)) > at_most and not math.isinf(_far(one))
+        effect
+        for effect in effects
+        if max(effect.low or 0.0, -(effect.high or 0.0)) > at_most and not math.isinf(_far(effect))
     ]
-    undecided = [one for one in found if not _far(one) <= at_most]
+    undecided = [effect for effect in effects if not _far(effect) <= at_most]
     if failed or not undecided:
         outcome = Outcome.FAIL if failed else Outcome.PASS
-        return replace(check, outcome=outcome, measured=max(failed or found, key=_far))
-    undefined = next((one for one in undecided if math.isinf(_far(one))), None)
+        return check.on(max(failed or effects, key=_far), outcome)
+    undefined = next((effect for effect in undecided if math.isinf(_far(effect))), None)
     if undefined is not None:
-        reason = (
-            f"{undefined.contrast} is undefined: {undefined.queries:,} queries give no interval"
-        )
-        return replace(check, measured=undefined, reason=reason)
-    wanted = [_wanted(one, at_most) for one in undecided]
+        few = f"{undefined.queries:,} queries give no interval"
+        return replace(check.on(undefined), reason=f"{undefined.contrast} is undefined: {few}")
+    wanted = [_wanted(effect, at_most, drawn) for effect in undecided]
     number = max(wanted)
-    measured = undecided[wanted.index(number)]
-    if number > MOST_QUERIES:
-        reason = (
-            "no number of queries shows that an effect is exactly 0"
-            if not at_most
-            else f"more than {MOST_QUERIES:,} queries would be needed"
-        )
-        return replace(check, measured=measured, reason=reason)
-    return replace(check, measured=measured, wanted=math.ceil(number - 1e-6))
+    check = check.on(undecided[wanted.index(number)])
+    if number <= MOST_QUERIES:
+        return replace(check, wanted=math.ceil(number - 1e-6))
+    exact = "no number of queries shows that an effect is exactly 0"
+    more = f"more than {MOST_QUERIES:,} queries would be needed"
+    return replace(check, reason=more if at_most else exact)
 
 
-def _measured(effect: Effect, others: Sequence[Effect], drawn: int) -> Measured:
-    """Return an effect as plain numbers; its interval is 0 if no score changes at all."""
-    low, high = effect.low, effect.high
+def _settled(effect: Effect, others: Sequence[Effect]) -> Effect:
+    """Return an effect, with the interval 0 if no score changes at all."""
     scores = [one for one in others if one.contrast is effect.contrast and one.unit == WORTH]
     if effect.value == 0 and scores and all(one.low == 0 == one.high for one in scores):
-        low = high = 0.0
-    return Measured(
-        str(effect.contrast), effect.unit, effect.value, low, high, effect.queries, drawn
-    )
+        return replace(effect, low=0.0, high=0.0)
+    return effect
 
 
-def _far(measured: Measured) -> float:
+def _far(effect: Effect) -> float:
     """Return the interval's largest distance from 0; infinite if undefined."""
-    if measured.value is None or measured.low is None or measured.high is None:
-        return math.inf
-    return max(abs(measured.low), abs(measured.high))
+    undefined = effect.value is None or effect.low is None or effect.high is None
+    return math.inf if undefined else effect.largest
 
 
-def _wanted(measured: Measured, at_most: float) -> float:
+def _wanted(effect: Effect, at_most: float, drawn: int) -> float:
     """Return the number of queries to draw for a decision, if the estimate stays: half-widths
     shrink with √queries, an effect of 0 in all queries has ± 3 / queries.
     """
-    size = abs(measured.value or 0.0)
-    half, room = _far(measured) - size, abs(at_most - size)
+    size = abs(effect.value or 0.0)
+    half, room = _far(effect) - size, abs(at_most - size)
     if not room:
         return math.inf
-    power = 1 if not size and half == ZEROS / measured.queries else 2
-    return (measured.drawn or measured.queries) * (half / room) ** power
+    power = 1 if not size and half == ZEROS / effect.queries else 2
+    return (drawn or effect.queries) * (half / room) ** power
+
+
+# -- sentences -----------------------------------------------------------------------------------
+
+
+def headline(checks: Sequence[Check]) -> str:
+    """Return the outcome of all checks, with the number of systems for each."""
+    systems: dict[str, list[Check]] = {}
+    for check in checks:
+        systems.setdefault(check.system, []).append(check)
+    outcomes = [overall(own) for own in systems.values()]
+    counted = [f"{outcomes.count(one)} {one}" for one in Outcome if one in outcomes]
+    each = f": {', '.join(counted)}" if len(outcomes) > 1 else ""
+    return f"Limits on position bias: {overall(checks)} ({plural(len(outcomes), 'system')}{each})."
+
+
+def sentence(check: Check) -> str:
+    """Return what a system passes or fails, or what cannot be told, with the effect and why."""
+    parts = []
+    if check.contrast:
+        bounds = None
+        if check.low is not None and check.high is not None:
+            bounds = Interval(check.low, check.high)
+        parts += [
+            f"{check.contrast}: {decimal(check.value, sign=True)} {check.unit} "
+            f"{interval(bounds, sign=True)}".rstrip()
+        ]
+    parts += [check.reason] if check.reason else []
+    parts += [f"about {count(check.wanted)} queries would do"] if check.wanted is not None else []
+    why = f" ({'; '.join(parts)})" if parts else ""
+    verb = VERBS[check.outcome]
+    return f"{neutral(check.system)}: {verb} --{check.limit} {check.at_most:g}{why}"

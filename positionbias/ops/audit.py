@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
     from positionbias.audit.answers import Verdict
     from positionbias.audit.evidence import Rule
+    from positionbias.audit.limits import Check, Outcome
     from positionbias.audit.systems import Measurement, System, Task
-    from positionbias.core.checks import Check, Outcome
     from positionbias.core.collection import Collection
     from positionbias.core.records import Query
     from positionbias.core.run import Run
@@ -121,42 +121,31 @@ class Checked(Judgement):
     @property
     def outcome(self) -> Outcome:
         """One outcome for all checks."""
-        from positionbias.core.checks import overall
+        from positionbias.audit.limits import overall
 
         return overall(self.checks)
 
     def __str__(self) -> str:
-        from positionbias.audit.check_table import check_table
         from positionbias.core.screen import wrapped
-        from positionbias.report.table import as_text
 
-        return f"{wrapped(self.verdict)}\n\n{as_text(replace(check_table(self.checks), title=''))}"
+        return wrapped(self.verdict)
 
     @property
     def verdict(self) -> str:
-        """The outcome of all checks, then a line for each system."""
-        from positionbias.audit.check_table import check_table, system_lines
+        """The outcome of all checks, then a line for each, then what a limit cannot show."""
+        from positionbias.audit.limits import headline, sentence
 
-        return "\n".join([f"{check_table(self.checks).title}.", *system_lines(self.checks)])
+        notes = dict.fromkeys(f"{check.note}." for check in self.checks if check.note)
+        return "\n".join([headline(self.checks), *map(sentence, self.checks), *notes])
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a row for each check."""
         import pandas
 
-        from positionbias.core.checks import Check, Measured
-
-        columns = [
-            one.name for of in (Check, Measured) for one in fields(of) if one.name != "measured"
-        ]
-        rows = [
-            {**asdict(one), **(asdict(one.measured) if one.measured else {})} for one in self.checks
-        ]
-        return pandas.DataFrame(rows, columns=columns)
+        return pandas.DataFrame([asdict(check) for check in self.checks])
 
     def _tables(self) -> Sequence[Table]:
-        from positionbias.audit.check_table import check_table
-
-        return [check_table(self.checks)]
+        return ()
 
     def _study(self, place: Path = Path()) -> Study:
         return study_of(self.audit, place)
@@ -178,14 +167,11 @@ class Checked(Judgement):
 
     @property
     def complaints(self) -> Sequence[str]:
-        """Lines on the systems where not all checks pass."""
-        from positionbias.audit.check_table import system_lines
+        """A line for each check that does not pass."""
+        from positionbias.audit.limits import Outcome, sentence
 
-        return (
-            [f"posbias check: {line}" for line in system_lines(self.checks)]
-            if self.exit_code
-            else []
-        )
+        failed = [check for check in self.checks if check.outcome is not Outcome.PASS]
+        return [f"posbias check: {sentence(check)}" for check in failed]
 
 
 @operation
@@ -407,9 +393,6 @@ def check(
         ... )
         Limits on position bias: pass (1 system).
         words: passes --max-response 0.05 ...
-        <BLANKLINE>
-        System  Limit                 ...
-        ...
     """
     from positionbias.audit.limits import checks_of
 

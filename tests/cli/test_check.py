@@ -70,7 +70,8 @@ def test_a_blind_model_passes_and_one_that_likes_the_front_fails(check: Command)
         f"posbias check: {FRONT}: fails --max-movement 0.05 (rotated to the end − to the front: −0."
         in said
     )
-    assert f"posbias check: {BLIND}: passes" in said
+    assert f"{BLIND}: passes" in printed
+    assert f"posbias check: {BLIND}" not in said
 
 
 def test_a_run_alone_cannot_tell(check: Command, run_path: Path) -> None:
@@ -87,7 +88,8 @@ def test_json_has_the_checks_beside_the_rows(check: Command) -> None:
     assert (code, found["outcome"]) == (1, "fail")
     assert [one["outcome"] for one in found["checks"]] == ["fail"]
     assert set(found["checks"][0]) == {
-        "system", "limit", "at_most", "outcome", "measured", "wanted", "reason", "note",
+        "system", "limit", "at_most", "outcome", "contrast", "unit", "value", "low", "high",
+        "queries", "wanted", "reason", "note",
     }  # fmt: skip
     assert set(found) == {"outcome", "checks", "rows"}
     measured = {(row["measure"], row["statistic"]) for row in found["rows"]}
@@ -134,10 +136,7 @@ def test_the_manipulations_are_held_to_limits(check: Command) -> None:
     assert {limit: one["outcome"] for limit, one in checks.items()} == dict.fromkeys(
         ("max-response", "max-movement", "max-order"), "pass"
     )
-    assert (
-        checks["max-response"]["measured"]["low"],
-        checks["max-response"]["measured"]["high"],
-    ) == (0, 0)
+    assert (checks["max-response"]["low"], checks["max-response"]["high"]) == (0, 0)
     assert checks["max-order"]["reason"].startswith("scores each passage by itself")
     code, printed, _ = check("--model", FRONT, "--model", BLIND, *limits)
     assert code == 1
@@ -168,10 +167,9 @@ def test_few_queries_cannot_tell_and_say_how_many_would_do(check: Command) -> No
     )
     assert code == 3
     # all agree on 0 though scores change: ± 3 / 20, and (0.15 / 0.02)² times as many would do
-    assert (
-        "end − front: 0.000 nDCG@10 [−0.150,\xa0+0.150]  cannot tell  about 150 queries" in printed
-    )
-    assert "about 150 queries" in said
+    effect = "end − front: 0.000 nDCG@10 [−0.150,\xa0+0.150]; about 150 queries would do"
+    assert effect in printed
+    assert effect in said
 
 
 def test_a_listwise_model_that_keeps_the_order_fails(check: Command) -> None:

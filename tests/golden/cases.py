@@ -163,7 +163,12 @@ def check(inputs: Inputs, out: Path) -> Sequence[Any]:
     limits = s.Limits(max_response=0.05, max_movement=0.1, max_order=1.0)
     audited = s.Audited(models=[scorers.blind, scorers.front_lover], candidates=inputs.runs["test"])
     checked = pb.check(inputs.planted, limits=limits, audited=audited)
-    return list(checked.to_json()["checks"])
+    names = ("contrast", "unit", "value", "low", "high", "queries")
+    return [
+        {name: cell for name, cell in check.items() if name not in names}
+        | {"measured": {name: check[name] for name in names} if check["contrast"] else None}
+        for check in checked.to_json()["checks"]
+    ]
 
 
 def probe(inputs: Inputs, out: Path) -> Sequence[Any]:
