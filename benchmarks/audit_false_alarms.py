@@ -65,7 +65,7 @@ from positionbias.audit.perturb import (
 from positionbias.audit.reads import Reads, everything
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.audit.trials import Trial, _placebo_queries, stranger
+from positionbias.audit.trials import placebo_query, stranger
 from positionbias.audit.verdict import passage_verdict
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
@@ -278,8 +278,8 @@ def laid(
 
     made = exchanges(hidden, mark_of_filler, orders, drawn)
     rows: tuple[list[list[int]], list[list[int]]] = ([], [])
-    for each in made:
-        rows[each.middle].extend((row(each.before), row(each.after)))
+    for contrast, before, after in made:
+        rows[contrast == Contrast.MIDDLE].extend((row(before), row(after)))
     return pieces, Laid(
         *rows,
         [row(text) for text in turned(hidden)],
@@ -417,10 +417,9 @@ def placebo_queries(asked: Sequence[Asked], sizes: Sequence[int], seed: int) -> 
             query_ids=sorted(one.query_id for one in own),
             evidence=SimpleNamespace(by_query=by_query),
         )
-        trials = [Trial(one.query_id, one.passage_id, "", (), ()) for one in own]
-        drawn = _placebo_queries(cast(Task, task), trials, seed)
         for place in places:
-            found[place].append(texts[drawn[asked[place].query_id]])
+            drawn = placebo_query(cast(Task, task), asked[place].query_id, seed)
+            found[place].append(texts[drawn])
     return found
 
 

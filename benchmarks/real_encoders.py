@@ -99,10 +99,8 @@ def materials_of(
     task = make_task(collection, "test", read_run(run), SETTINGS)
     order = drawn_order(task.query_ids, SEED, "real encoders")
     lengths = (SHORT, *sorted(tokens), max(tokens) + SPARE)
-    made, skipped, apart = make_materials(
-        task, order, lengths, sizes, most=QUESTIONS, seed=SEED, level=1
-    )
-    print(f"{len(made)} questions, fillers {apart}; skipped: {skipped}", flush=True)
+    made, skipped = make_materials(task, order, lengths, sizes, most=QUESTIONS, seed=SEED, level=1)
+    print(f"{len(made)} questions; skipped: {skipped}", flush=True)
     return made
 
 
@@ -130,7 +128,7 @@ def drawn_place(material: Material) -> int:
 def texts_of(material: Material, length: int, longest: int) -> list[str]:
     """Return the texts with the evidence at each place, and last the one without it."""
     moved = [material.text(material.piece, length, place) for place in PLACES]
-    before, behind, _ = material.split(material.piece, length, PLACES[drawn_place(material)])
+    before, behind = material.split(material.piece, length, PLACES[drawn_place(material)])
     without = " ".join([*before, without_evidence(material, longest), *behind])
     return [*moved, without]
 

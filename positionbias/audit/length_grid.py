@@ -5,23 +5,15 @@ drawn order, as fit into L. A query has one sequence of fillers: a longer text b
 fillers of a shorter one, and the piece is put at the sentence boundary nearest to each place, a
 share of the fillers.
 
-- The piece is the sentence with the evidence and as many of its neighbours as fit into half of the
-  shortest length. Longer evidence is skipped and counted.
-- Fillers are neither among the query's first ``TOP`` candidates nor judged relevant, contain none
-  of its answers as text, and come from other articles if the collection records articles.
-- Competitors are the query's first ``COMPETITORS`` candidates that are not judged relevant, each a
-  drawn sentence with its neighbours at the start of a text with the same fillers [decision].
-
-A *lead* is the evidence's score less the competitors' mean, in deviations of their scores at that
-length. No verdict rests on it.
+A *lead* is the evidence's score less the mean of its competitors, the query's first candidates that
+are not judged relevant, each a drawn sentence with its neighbours at the start of a text with the
+same fillers, in deviations of their scores at that length [decision]. No verdict rests on it.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,9 +27,9 @@ from positionbias.core.collection import Collection
 from positionbias.core.interval import interval_of
 from positionbias.core.records import Query
 from positionbias.core.seeds import below, choose, drawn_order
-from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
+from positionbias.evaluation.simultaneous import simultaneous
 from positionbias.models.protocols import token_reader
-from positionbias.text.sentences import sentence_spans
+from positionbias.text.sentences import sentence_spans, sentences
 from positionbias.text.words import split_words
 
 __all__ = ["LENGTHS", "PLACES", "Material", "length_rows", "make_materials"]
@@ -65,8 +57,7 @@ class Piece(NamedTuple):
     needed: str
 
 
-@dataclass(frozen=True)
-class Material:
+class Material(NamedTuple):
     """The material of a query's texts: its piece, those of its competitors, and the sentences of
     its fillers with their sizes.
     """
@@ -74,39 +65,21 @@ class Material:
     query: Query
     cluster: str
     piece: Piece
-    others: Sequence[Piece]
+    competitors: Sequence[Piece]
     fill: Sequence[str]
     sizes: Sequence[int]
 
-    @cached_property
-    def _starts(self) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum(self.sizes)])
-
-    def split(self, piece: Piece, length: int, place: float) -> tuple[list[str], list[str], int]:
-        """Return the fillers before and after a piece, and the token or word at which it starts."""
-        starts = self._starts
+    def split(self, piece: Piece, length: int, place: float) -> tuple[list[str], list[str]]:
+        """Return the fillers before and after a piece in a text of this length."""
+        starts = np.cumsum([0, *self.sizes])
         count = int(np.searchsorted(starts, length - piece.size, side="right")) - 1
         before = int(np.argmin(np.abs(starts[: count + 1] - place * starts[count])))
-        return [*self.fill[:before]], [*self.fill[before:count]], int(starts[before])
+        return [*self.fill[:before]], [*self.fill[before:count]]
 
     def text(self, piece: Piece, length: int, place: float) -> str:
         """Return the text of this length with a piece at a place."""
-        before, behind, _ = self.split(piece, length, place)
+        before, behind = self.split(piece, length, place)
         return " ".join([*before, piece.text, *behind])
-
-
-def _articles(collection: Collection) -> np.ndarray | None:
-    """Return the article number of each stored passage, ``(passages,)``; None if the collection
-    does not record articles.
-    """
-    source: Any = collection.manifest.content.get("source")
-    try:
-        pairs = [pair for file in source["files"] for pair in file["articles"]]
-        titles, counts = zip(*pairs, strict=True)
-        articles = np.repeat(np.unique(titles, return_inverse=True)[1], counts)
-    except (KeyError, TypeError, ValueError):
-        return None
-    return articles if len(articles) == len(collection) else None
 
 
 def make_materials(
@@ -118,111 +91,95 @@ def make_materials(
     most: int,
     seed: int,
     level: int,
-) -> tuple[list[Material], dict[str, int], str]:
-    """Make the material of the first ``most`` of these queries; also return the skipped ones by
-    reason, and how far fillers are from the evidence.
+) -> tuple[list[Material], dict[str, int]]:
+    """Make the material of the first ``most`` of these queries; also count the skipped ones by
+    reason.
     """
-    articles, room = _articles(task.collection), lengths[0] // 2
+    collection, room, articles = task.collection, lengths[0] // 2, _articles(task.collection)
     queries = {query.query_id: query for query in task.queries}
     clusters = dict(zip(task.query_ids, task.clusters, strict=True))
-    relevant: dict[str, set[str]] = defaultdict(set)
+    relevant, answers = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for qrel in task.qrels:
         if qrel.grade >= level:
             relevant[qrel.query_id].add(qrel.passage_id)
-    answers: dict[str, set[str]] = defaultdict(set)
-    for answer in task.collection.answers(task.split):
+    for answer in collection.answers(task.split):
         answers[answer.query_id].add(_plain(answer.text))
-    materials: list[Material] = []
-    counts: Counter[str] = Counter()
+    materials, skipped = list[Material](), Counter[str]()
     for query_id in query_ids:
         if len(materials) == most:
             break
-        item, candidates = task.evidence.by_query[query_id], task.candidates_of(query_id)
-        own = relevant[query_id] | {item.passage_id}
-        names = [name for name in candidates if name not in own][:COMPETITORS]
-        text, *texts = task.collection.texts([item.passage_id, *names])
-        piece, others = _piece(text, (item.start, item.end), room, sizes), []
-        for name, other in zip(names, texts, strict=True):
+        evidence, candidates = task.evidence.by_query[query_id], task.candidates_of(query_id)
+        held = relevant[query_id] | {evidence.passage_id}
+        names = [name for name in candidates if name not in held][:COMPETITORS]
+        text, *others = collection.texts([evidence.passage_id, *names])
+        piece = _piece(text, evidence.start, evidence.end, room, sizes)
+        competitors = []
+        for name, other in zip(names, others, strict=True):
             at = below(len(other) or 1, seed, "competitor", query_id, name)
-            others.append(_piece(other, (at, at + 1), room, sizes))
-        competitors = [other for other in others if other is not None]
+            if (competitor := _piece(other, at, at + 1, room, sizes)) is not None:
+                competitors.append(competitor)
         if piece is None or len(competitors) < 2:
-            counts[LONG if piece is None else LONELY] += 1
+            skipped[LONG if piece is None else LONELY] += 1
             continue
-        apart = _Apart(
-            task.collection,
-            own.union(candidates[:TOP]),
-            own,
-            articles,
-            answers[query_id] - {"  "},
+        fill, filled = _fillers(
+            task, query_id, held, answers[query_id], articles, lengths[-1], sizes, seed
         )
-        fill, filled = _fillers(apart, lengths[-1], sizes, seed, query_id)
         if sum(filled) < lengths[-1]:
-            counts[UNFILLED] += 1
+            skipped[UNFILLED] += 1
             continue
         materials.append(
             Material(queries[query_id], clusters[query_id], piece, competitors, fill, filled)
         )
-    known = (
-        "of other articles"
-        if articles is not None
-        else "of unknown articles, none a candidate of the query"
-    )
-    return sorted(materials, key=lambda one: one.query.query_id), dict(counts), known
+    return sorted(materials, key=lambda material: material.query.query_id), dict(skipped)
 
 
-def _piece(text: str, span: tuple[int, int], room: int, sizes: Sizes) -> Piece | None:
-    """Return the sentences with a span of characters and as many neighbours in turn as fit; None if
-    even these sentences do not.
+def _articles(collection: Collection) -> np.ndarray:
+    """Return the article of each stored passage, ``(passages,)``, each its own if the collection
+    does not record articles.
     """
-    spans = sentence_spans(text)
-    if not spans:
-        return None
-    touched = [place for place, (_, end) in enumerate(spans) if end > span[0]]
-    first = touched[0] if touched else len(spans) - 1
-    last = max([first, *(place for place, (start, _) in enumerate(spans) if start < span[1])])
-    of_evidence = last
-    size = sizes([_ended(text[start:end]) for start, end in spans])
-    if not 0 < sum(size[first : last + 1]) <= room:
-        return None
-    grown = True
-    while grown:
-        grown = False
-        for low, high in ((first, last + 1), (first - 1, last)):
-            if (
-                low >= 0
-                and high < len(spans)
-                and (low, high) != (first, last)
-                and sum(size[low : high + 1]) <= room
-            ):
-                first, last, grown = low, high, True
-    begin = spans[first][0]
-    held, needed = (_ended(text[begin : spans[end][1]]) for end in (last, of_evidence))
-    return Piece(held, sum(size[first : last + 1]), needed)
+    source: Any = collection.manifest.content.get("source")
+    try:
+        pairs = [pair for file in source["files"] for pair in file["articles"]]
+        titles, counts = zip(*pairs, strict=True)
+        articles = np.repeat(np.unique(titles, return_inverse=True)[1], counts)
+    except (KeyError, TypeError, ValueError):
+        articles = np.array([], np.int64)
+    return articles if len(articles) == len(collection) else np.arange(len(collection))
 
 
-def _ended(text: str) -> str:
-    return text if has_end(text) else f"{text}."
-
-
-class _Apart(NamedTuple):
-    """The conditions on passages that pad a query's texts."""
-
-    collection: Collection
-    excluded: set[str]
-    relevant: set[str]
-    articles: np.ndarray | None
-    answers: set[str]
-
-    def of(self, rows: Sequence[int]) -> list[str]:
-        """Return the texts of the rows that meet them."""
-        drawn = np.array(rows, np.int64)
-        if self.articles is not None:
-            own = self.articles[self.collection.rows(sorted(self.relevant))]
-            drawn = drawn[~np.isin(self.articles[drawn], own)]
-        ids, texts = self.collection.passage_ids_at(drawn), self.collection.texts_at(drawn)
-        free = [text for name, text in zip(ids, texts, strict=True) if name not in self.excluded]
-        return [text for text in free if not any(answer in _plain(text) for answer in self.answers)]
+def _fillers(
+    task: Task,
+    query_id: str,
+    relevant: set[str],
+    answers: set[str],
+    articles: np.ndarray,
+    size: int,
+    sizes: Sizes,
+    seed: int,
+) -> tuple[list[str], list[int]]:
+    """Return sentences of drawn passages with their sizes, until they fill ``size`` or no passage
+    is left. The passages are not among the query's first candidates, contain none of its answers
+    as text, and are of other articles than the relevant ones.
+    """
+    collection = task.collection
+    excluded = relevant.union(task.candidates_of(query_id)[:TOP])
+    stored = collection.find(sorted(relevant))
+    near = articles[stored[stored >= 0]]
+    fill, filled, drawn = list[str](), list[int](), 0
+    while sum(filled) < size and drawn < len(collection):
+        count = max(32, 2 * drawn)
+        rows = np.array(choose(len(collection), count, seed, "length grid", query_id)[drawn:])
+        drawn += len(rows)
+        rows = rows[~np.isin(articles[rows], near)]
+        lines = []
+        names, texts = collection.passage_ids_at(rows), collection.texts_at(rows)
+        for name, text in zip(names, texts, strict=True):
+            words = _plain(text)
+            if name not in excluded and not any(answer in words for answer in answers):
+                lines += [_ended(line) for line in sentences(text) if line]
+        fill += lines
+        filled += sizes(lines) if lines else []
+    return fill, filled
 
 
 def _plain(text: str) -> str:
@@ -232,22 +189,26 @@ def _plain(text: str) -> str:
     return f" {' '.join(split_words(text).words).casefold()} "
 
 
-def _fillers(
-    apart: _Apart, size: int, sizes: Sizes, seed: int, query_id: str
-) -> tuple[list[str], list[int]]:
-    """Return sentences of drawn passages with their sizes, until they fill ``size`` or no passage
-    is left.
+def _piece(text: str, start: int, end: int, room: int, sizes: Sizes) -> Piece | None:
+    """Return the sentences with the characters ``[start, end)``, with as many others before them,
+    then behind them, as fit; None if even these sentences do not.
     """
-    fill, filled, used, wanted = list[str](), list[int](), 0, 32
-    number = len(apart.collection)
-    while sum(filled) < size and used < number:
-        rows = choose(number, wanted, seed, "length grid", query_id)[used:]
-        for text in apart.of(rows):
-            every = [_ended(text[start:end]) for start, end in sentence_spans(text) if end > start]
-            fill += every
-            filled += sizes(every) if every else []
-        used, wanted = min(wanted, number), 2 * wanted
-    return fill, filled
+    spans = sentence_spans(text)
+    if not spans:
+        return None
+    first = min(sum(high <= start for _, high in spans), len(spans) - 1)
+    last = evidence = max(first, sum(low < end for low, _ in spans) - 1)
+    before = np.cumsum([0, *sizes([_ended(text[low:high]) for low, high in spans])])
+    if not 0 < before[last + 1] - before[first] <= room:
+        return None
+    first = int(np.searchsorted(before, before[last + 1] - room))
+    last = int(np.searchsorted(before, before[first] + room, side="right")) - 2
+    whole, needed = (_ended(text[spans[first][0] : spans[at][1]]) for at in (last, evidence))
+    return Piece(whole, int(before[last + 1] - before[first]), needed)
+
+
+def _ended(text: str) -> str:
+    return text if has_end(text) else f"{text}."
 
 
 # -- measuring -------------------------------------------------------------------------------------
@@ -275,95 +236,82 @@ def length_rows(
     query has texts or all competitors score alike.
     """
     sizes, unit = sizes_of(system)
-    most, level = min(MOST, settings.needles), settings.relevant_from
-    materials, skipped, fillers = make_materials(
-        task, query_ids, settings.lengths, sizes, most=most, seed=settings.seed, level=level
+    most, level, seed = min(MOST, settings.needles), settings.relevant_from, settings.seed
+    materials, skipped = make_materials(
+        task, query_ids, settings.lengths, sizes, most=most, seed=seed, level=level
     )
-    scored = [
-        _scored(system, task, materials, length, reads, settings.seed)
+    scored = {
+        length: _scored(system, task, materials, length, reads, seed)
         for length in (settings.lengths if materials else ())
-    ]
-    kept = [
-        (length, own)
-        for length, own in zip(settings.lengths, scored, strict=False)
-        if own[1].mean() > 0
-    ]
-    if not kept:
+    }
+    scored = {length: arrays for length, arrays in scored.items() if arrays[1].mean() > 0}
+    if not scored:
         tell(f"{system.name}: no text of these lengths could be compared: {skipped or 'all tie'}")
         return []
-    clusters = [one.cluster for one in materials]
-    leads = np.hstack([own[0] for _, own in kept])
-    units = np.hstack([np.repeat(own[1], len(PLACES), axis=1) for _, own in kept])
-    starts = np.repeat(np.arange(len(kept)) * len(PLACES), len(PLACES))
-    moved = np.flatnonzero(np.arange(leads.shape[1]) != starts)
-    means = simultaneous(leads, clusters, units)
-    differences = simultaneous((leads - leads[:, starts])[:, moved], clusters, units[:, moved])
+    leads, units, unread = (np.hstack(arrays) for arrays in zip(*scored.values(), strict=True))
     cells = [
         {"measure": LENGTHS, "length": str(length), "axis": "place", "at": at, "label": f"{at:g}"}
-        for length, _ in kept
+        for length in scored
         for at in PLACES
     ]
+    clusters = [material.cluster for material in materials]
+    places = np.arange(len(cells))
+    starts = places - places % len(PLACES)
+    moved = places[places != starts]
+    changes = (leads - leads[:, starts])[:, moved]
     counts = {"counted": "queries", "count": len(materials), "interval": "simultaneous"}
-    unread = np.hstack([own[2].mean(axis=0) for _, own in kept])
-    numbers: dict[str, float | str] = {"unit of lengths": unit, "fillers": fillers}
-    numbers |= {f"left out: {reason}": number for reason, number in skipped.items()}
-    return [
-        *counted(LENGTHS, numbers),
-        *(
-            {**cells[place], **counts, "statistic": "mean", **_estimated(one)}
-            for place, one in enumerate(means)
+    rows = [*counted(LENGTHS, {"unit of lengths": unit})]
+    rows += counted(LENGTHS, {f"left out: {reason}": number for reason, number in skipped.items()})
+    for statistic, at, estimates in (
+        ({"statistic": "mean"}, places, simultaneous(leads, clusters, units)),
+        (
+            {"statistic": "difference", "against": "place=0"},
+            moved,
+            simultaneous(changes, clusters, units[:, moved]),
         ),
-        *(
-            {**cells[place], **counts, "statistic": "difference", "against": "place=0"}
-            | _estimated(one)
-            for place, one in zip(moved, differences, strict=True)
-        ),
-        *(
-            {**cell, "statistic": "share not read", "value": float(share)}
-            for cell, share in zip(cells, unread, strict=True)
-        ),
+    ):
+        for place, estimate in zip(at, estimates, strict=True):
+            bounds = interval_of(estimate.low, estimate.high)
+            rows.append(
+                {**cells[place], **counts, **statistic, "value": estimate.value, "bounds": bounds}
+            )
+    shares = unread.mean(axis=0).tolist()
+    return rows + [
+        {**cell, "statistic": "share not read", "value": share}
+        for cell, share in zip(cells, shares, strict=True)
     ]
-
-
-def _estimated(one: Simultaneous) -> dict[str, Any]:
-    return {"value": one.value, "bounds": interval_of(one.low, one.high)}
 
 
 def _scored(
     system: System, task: Task, materials: Sequence[Material], length: int, reads: Reads, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return leads ``(queries, places)``, the competitors' deviations ``(queries, 1)``, and a mask
-    of evidence that is not read to its end ``(queries, places)``.
+    """Return leads, the competitors' deviations, and a mask of evidence that is not read to its
+    end, ``(queries, places)`` each.
     """
     made: dict[str, str] = {}
-    names = {}
-    for one in materials:
-        texts = [one.text(one.piece, length, place) for place in PLACES]
-        texts += [one.text(other, length, PLACES[0]) for other in one.others]
-        names[one.query.query_id] = [
-            made_id(one.query.query_id, number) for number in range(len(texts))
-        ]
-        made |= zip(names[one.query.query_id], texts, strict=True)
-    # in a drawn order, as a scorer may depend on the order of its list
-    lists = {
-        one.query.query_id: (
-            one.query.text,
-            drawn_order(names[one.query.query_id], seed, "length grid"),
-        )
-        for one in materials
-    }
+    lists: dict[str, tuple[str, list[str]]] = {}
+    for material in materials:
+        query_id = material.query.query_id
+        texts = [material.text(material.piece, length, place) for place in PLACES]
+        texts += [material.text(other, length, PLACES[0]) for other in material.competitors]
+        names = [made_id(query_id, number) for number in range(len(texts))]
+        made |= zip(names, texts, strict=True)
+        # in a drawn order, as a scorer may depend on the order of its list
+        lists[query_id] = (material.query.text, drawn_order(names, seed, "length grid"))
     description = f"{system.name}: texts of {length:,}"
     scores = system.scores(task, Texts(made, task.collection), lists, description)
     leads, units, unread = [], [], []
-    for one in materials:
-        every = np.array([scores[one.query.query_id][name] for name in names[one.query.query_id]])
-        own, others = every[: len(PLACES)], every[len(PLACES) :]
-        leads.append(own - others.mean())
-        units.append([others.std()])
-        split = [one.split(one.piece, length, place) for place in PLACES]
+    for material in materials:
+        query, piece = material.query, material.piece
+        by_name = scores[query.query_id]
+        every = np.array([by_name[made_id(query.query_id, at)] for at in range(len(by_name))])
+        others = every[len(PLACES) :]
+        leads.append(every[: len(PLACES)] - others.mean())
+        units.append(np.full(len(PLACES), others.std()))
+        around = [material.split(piece, length, place) for place in PLACES]
         needed = [
-            [one.piece.text, *behind] if reads.from_end else [*before, one.piece.needed]
-            for before, behind, _ in split
+            " ".join([piece.text, *behind] if reads.from_end else [*before, piece.needed])
+            for before, behind in around
         ]
-        unread.append(~np.array(reads.fits(one.query.text, list(map(" ".join, needed)))))
+        unread.append(~np.array(reads.fits(query.text, needed)))
     return np.array(leads), np.array(units), np.array(unread)

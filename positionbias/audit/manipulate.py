@@ -91,7 +91,7 @@ class Asked(dict[tuple[str, str], float]):
     def full(self, trials: Sequence[Trial]) -> list[Trial]:
         """Return the trials without a missing score."""
         lacking = {name for (name, _), score in self.items() if score != score}
-        return [one for one in trials if lacking.isdisjoint(one.lists)]
+        return [trial for trial in trials if lacking.isdisjoint(trial.lists)]
 
 
 def ask(how: Manipulation, trials: Sequence[Trial], known: Asked, description: str) -> None:
@@ -102,13 +102,13 @@ def ask(how: Manipulation, trials: Sequence[Trial], known: Asked, description: s
     """
     began, queries = time.perf_counter(), how.task.texts
     made = {name: text for one in trials for name, text in zip(one.names, one.texts, strict=True)}
-    lists = [each for one in trials for each in _lists(how, one, queries)]
-    for rotated, base in ((False, how.task.collection), (True, how.rotated_texts)):
-        wanted = {
-            name: (query, ids)
-            for name, query, all_ids, of_rotated in lists
-            if of_rotated == rotated and (ids := _unscored(how, known, name, all_ids))
-        }
+    lists: dict[bool, dict[str, tuple[str, Sequence[str]]]] = {False: {}, True: {}}
+    for trial in trials:
+        for name, query, ids, rotated in _lists(how, trial, queries):
+            missing = [text for text in ids if (name, text) not in known]
+            if missing:  # of a listwise scorer's list all or none
+                lists[rotated][name] = query, ids if how.listwise else missing
+    for base, wanted in ((how.task.collection, lists[False]), (how.rotated_texts, lists[True])):
         if base is None or not wanted:
             continue
         scored = how.system.scores(how.task, Texts(made, base), wanted, description)
@@ -118,30 +118,25 @@ def ask(how: Manipulation, trials: Sequence[Trial], known: Asked, description: s
     known.seconds += time.perf_counter() - began
 
 
-def _unscored(how: Manipulation, known: Asked, name: str, ids: Sequence[str]) -> Sequence[str]:
-    """Return the ids of a list to be scored: of a listwise scorer all or none."""
-    missing = [text for text in ids if (name, text) not in known]
-    return ids if missing and how.listwise else missing
-
-
 def _lists(
-    how: Manipulation, one: Trial, queries: Mapping[str, str]
+    how: Manipulation, trial: Trial, queries: Mapping[str, str]
 ) -> Iterator[tuple[str, str, Sequence[str], bool]]:
     """Yield the lists to score: name, the query's text, the ordered ids, and whether passages are
     rotated. Pointwise: all texts of a query in one list, in a drawn order. Listwise: each text in
     its query's list, whose order is drawn once for all texts of the query."""
-    query_id, query = one.query_id, queries[one.query_id]
+    query_id, query, names = trial.query_id, queries[trial.query_id], trial.names
     if not how.listwise:
-        yield query_id, query, _shuffled(one.names, how.seed, query_id), False
-        if one.placebo_query:
+        yield query_id, query, _shuffled(names, how.seed, query_id), False
+        if trial.placebo_query:
             name = made_id(query_id, PLACEBO_QUERY)
-            both = _shuffled([one.names[place] for place in one.rotated], how.seed, name)
-            yield name, queries[one.placebo_query], both, False
+            both = _shuffled([names[place] for place in trial.rotated], how.seed, name)
+            yield name, queries[trial.placebo_query], both, False
         return
-    order = _shuffled([one.passage_id, *_listed(how.task, one)], how.seed, query_id)
-    for place, name in enumerate(one.names):
-        ids = [name if passage == one.passage_id else passage for passage in order]
-        yield name, query, ids, place in one.rotated
+    order = _shuffled([trial.passage_id, *_listed(how.task, trial)], how.seed, query_id)
+    rotated = trial.rotated
+    for place, name in enumerate(names):
+        ids = [name if passage == trial.passage_id else passage for passage in order]
+        yield name, query, ids, place in rotated
 
 
 def measure(how: Manipulation, trials: Sequence[Trial], known: Asked, fits: Fits) -> Measured:
@@ -149,36 +144,36 @@ def measure(how: Manipulation, trials: Sequence[Trial], known: Asked, fits: Fits
     worth.
     """
     queries, shape = how.task.texts, (len(trials), len(COLUMNS))
-    labels = dict(zip(how.task.query_ids, how.task.clusters, strict=True))
+    clusters = dict(zip(how.task.query_ids, how.task.clusters, strict=True))
     by_unit = {unit: np.full(shape, np.nan) for unit in (SCORE, RANKS, how.measure)}
     whole, within = np.ones(shape, bool), []
-    for row, (one, figures) in enumerate(zip(trials, _figures(how, trials, known), strict=True)):
-        read = np.array(fits(queries[one.query_id], one.texts))
+    for row, (trial, figures) in enumerate(zip(trials, _figures(how, trials, known), strict=True)):
+        read = np.array(fits(queries[trial.query_id], trial.texts))
         for column, contrast in enumerate(COLUMNS):
-            pairs = np.array([pair[1:] for pair in one.of(contrast)])
-            if not len(pairs):
+            before, after = trial.of(contrast).T
+            if not len(before):
                 continue
-            whole[row, column] = read[pairs].all()
-            for unit, table in by_unit.items():
-                changes = figures[unit][pairs[:, 1]] - figures[unit][pairs[:, 0]]
-                table[row, column] = changes.mean()
-                if unit == SCORE and contrast == Contrast.ENDS and len(changes) > 1:
-                    within.append(changes.var(ddof=1))
-            if contrast == Contrast.ROTATION and one.placebo_query and not how.listwise:
+            whole[row, column] = read[before].all() and read[after].all()
+            for unit, values in figures.items():
+                by_unit[unit][row, column] = (values[after] - values[before]).mean()
+            if contrast == Contrast.ENDS and len(before) > 1:
+                within.append((figures[SCORE][after] - figures[SCORE][before]).var(ddof=1))
+            if contrast == Contrast.ROTATION and trial.placebo_query and not how.listwise:
                 # the placebo query has no passage here, so no rank and no quality
-                name = made_id(one.query_id, PLACEBO_QUERY)
-                front, end = (known[name, one.names[place]] for place in one.rotated)
+                name = made_id(trial.query_id, PLACEBO_QUERY)
+                front, end = (known[name, trial.names[place]] for place in trial.rotated)
                 by_unit[SCORE][row, column] -= end - front
     worth = mean_unit(by_unit[SCORE][:, COLUMNS.index(Contrast.WORTH)])
     if worth > 0 and not how.listwise:
         by_unit[SCORE] = np.round(by_unit[SCORE] / worth, ROUNDED) * worth
+    query_ids = [trial.query_id for trial in trials]
     return Measured(
-        query_ids=[one.query_id for one in trials],
-        clusters=[labels[one.query_id] for one in trials],
-        by_unit=by_unit,
-        whole=whole,
-        within=float(np.mean(within)) if within else 0.0,
-        unit=RANKS if how.listwise else SCORE,
+        query_ids,
+        [clusters[query_id] for query_id in query_ids],
+        by_unit,
+        whole,
+        float(np.mean(within)) if within else 0.0,
+        RANKS if how.listwise else SCORE,
     )
 
 
@@ -190,124 +185,82 @@ def mean_unit(units: np.ndarray) -> float:
     return max(float(known.mean()), 0.0) if len(known) else 0.0
 
 
-class _Competitors(NamedTuple):
-    """The passages with which a text is ranked, best first, with their scores."""
-
-    passage_ids: Sequence[str]
-    scores: np.ndarray
-
-    @staticmethod
-    def of(scores: Mapping[str, float]) -> _Competitors:
-        """Return passages in the order of their scores."""
-        ids = sorted(scores, key=lambda name: -scores[name])
-        return _Competitors(ids, np.array([scores[name] for name in ids]))
-
-
 def _figures(
     how: Manipulation, trials: Sequence[Trial], known: Mapping[tuple[str, str], float]
 ) -> list[dict[str, np.ndarray]]:
-    """Return the scores, ranks gained and qualities of each trial's texts, ``(texts,)``."""
-    scores = [
-        np.array(
-            [
-                known.get((name if how.listwise else one.query_id, name), np.nan)
-                for name in one.names
-            ]
-        )
-        for one in trials
-    ]
-    competitors = [_competitors(how, one, known) for one in trials]
-    ranks = [
-        np.array(
-            [
-                np.nan if others is None else 1.0 + (others.scores > score).sum()
-                for score, others in zip(own, beside, strict=True)
-            ]
-        )
-        for own, beside in zip(scores, competitors, strict=True)
-    ]
-    qualities = _qualities(how, trials, competitors, ranks)
-    return [
-        {SCORE: -place if how.listwise else score, RANKS: -place, how.measure: quality}
-        for score, place, quality in zip(scores, ranks, qualities, strict=True)
-    ]
+    """Return the scores, ranks gained and qualities of each trial's texts, ``(texts,)``; ranks and
+    qualities are NaN if the competitors are unknown.
+
+    A query is measured once at each distinct rank; all ranks below the measure's cutoff are equal.
+    """
+    cutoff = parse_measure(how.measure).params.get("cutoff")
+    figures: list[dict[str, np.ndarray]] = []
+    rankings: dict[tuple[str, Sequence[str]], str] = {}  # hypothetical ones, by query
+    names: list[list[str]] = []
+    for trial in trials:
+        lists = trial.names if how.listwise else [trial.query_id] * len(trial.names)
+        scores = np.array([known.get(key, np.nan) for key in zip(lists, trial.names, strict=True)])
+        ranks, row = np.full(len(scores), np.nan), [""] * len(scores)
+        for place, competitors in enumerate(_competitors(how, trial, known)):
+            if competitors is None:
+                continue
+            passage_ids, others = competitors
+            better = int((others > scores[place]).sum())
+            top = passage_ids[:cutoff]
+            ids = (*top[:better], trial.passage_id, *top[better:])[:cutoff]
+            ranks[place] = 1 + better
+            row[place] = rankings.setdefault((trial.query_id, ids), str(len(rankings) + 1))
+        figures.append({SCORE: -ranks if how.listwise else scores, RANKS: -ranks})
+        names.append(row)
+    judged: dict[str, list[Qrel]] = defaultdict(list)
+    for qrel in how.task.qrels:
+        judged[qrel.query_id].append(qrel)
+    values = {"": np.nan}
+    if rankings:
+        made = ((name, ids, -np.arange(len(ids))) for (_, ids), name in rankings.items())
+        qrels = [
+            Qrel(name, qrel.passage_id, qrel.grade)
+            for (query_id, _), name in rankings.items()
+            for qrel in judged[query_id]
+        ]
+        values |= per_query(Run("hypothetical", made), qrels, [how.measure])[how.measure]
+    for figure, row in zip(figures, names, strict=True):
+        figure[how.measure] = np.array([values[name] for name in row])
+    return figures
 
 
 def _competitors(
-    how: Manipulation, one: Trial, known: Mapping[tuple[str, str], float]
-) -> list[_Competitors | None]:
-    """Return the competitors of each text; None: unknown."""
+    how: Manipulation, trial: Trial, known: Mapping[tuple[str, str], float]
+) -> list[tuple[list[str], np.ndarray] | None]:
+    """Return the passages with which each text is ranked, best first, with their scores; None:
+    unknown.
+    """
     if how.listwise:
-        others = _listed(how.task, one)
+        ids = _listed(how.task, trial)
         return [
-            _Competitors.of({other: known[name, other] for other in others})
+            _ranked({passage_id: known[name, passage_id] for passage_id in ids})
             if (name, name) in known
             else None
-            for name in one.names
+            for name in trial.names
         ]
     original, rotated = (
-        None
-        if run is None
-        else _Competitors.of(
-            {
-                name: score
-                for name, score in (
-                    scores_of(run, one.query_id) if one.query_id in run else {}
-                ).items()
-                if name != one.passage_id
-            }
-        )
+        None if run is None else _ranked(scores_of(run, trial.query_id), trial.passage_id)
         for run in (how.ranked, how.rotated)
     )
-    return [rotated if place in one.rotated else original for place in range(len(one.texts))]
+    turned = trial.rotated
+    return [rotated if place in turned else original for place in range(len(trial.names))]
+
+
+def _ranked(scores: Mapping[str, float], without: str = "") -> tuple[list[str], np.ndarray]:
+    """Return passages in the order of their scores, ``without`` one, and these scores."""
+    ids = sorted((name for name in scores if name != without), key=lambda name: -scores[name])
+    return ids, np.array([scores[name] for name in ids])
 
 
 def _shuffled(ids: Sequence[str], seed: int, query_id: str) -> list[str]:
     return drawn_order(ids, seed, "order of a list", query_id)
 
 
-def _listed(task: Task, one: Trial) -> list[str]:
+def _listed(task: Task, trial: Trial) -> list[str]:
     """Return a query's candidates without its own passage."""
-    return [name for name in task.candidates_of(one.query_id) if name != one.passage_id]
-
-
-def _qualities(
-    how: Manipulation,
-    trials: Sequence[Trial],
-    competitors: Sequence[Sequence[_Competitors | None]],
-    ranks: Sequence[np.ndarray],
-) -> list[np.ndarray]:
-    """Return the measure of each query with its passage at each text's rank, ``(texts,)`` per
-    trial; NaN if the rank is unknown.
-
-    A query is measured once at each distinct rank; all ranks below the measure's cutoff are equal.
-    """
-    cutoff = parse_measure(how.measure).params.get("cutoff")
-    judged: dict[str, list[Qrel]] = defaultdict(list)
-    for qrel in how.task.qrels:
-        judged[qrel.query_id].append(qrel)
-    rankings: dict[tuple[str, Sequence[str]], str] = {}  # hypothetical ones, by query
-    names: list[list[str]] = []
-    for one, beside, places in zip(trials, competitors, ranks, strict=True):
-        tops = {id(others): others.passage_ids[:cutoff] for others in beside if others is not None}
-        row = []
-        for others, rank in zip(beside, places, strict=True):
-            if others is None:
-                row.append("")
-                continue
-            top, place = tops[id(others)], min(int(rank) - 1, len(tops[id(others)]))
-            ids = (*top[:place], one.passage_id, *top[place:])[:cutoff]
-            row.append(rankings.setdefault((one.query_id, ids), str(len(rankings) + 1)))
-        names.append(row)
-    if not rankings:
-        return [np.full(len(row), np.nan) for row in names]
-    run = Run(
-        "hypothetical", ((name, ids, -np.arange(len(ids))) for (_, ids), name in rankings.items())
-    )
-    qrels = [
-        Qrel(name, qrel.passage_id, qrel.grade)
-        for (query_id, _), name in rankings.items()
-        for qrel in judged[query_id]
-    ]
-    values = per_query(run, qrels, [how.measure])[how.measure] | {"": np.nan}
-    return [np.array([values[name] for name in row]) for row in names]
+    return [name for name in task.candidates_of(trial.query_id) if name != trial.passage_id]

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from positionbias.audit.answers import Contrast
 from positionbias.core.seeds import choose
 from positionbias.text.sentences import Parts
 from positionbias.text.words import split_words
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FILLER_WORDS",
     "NO_PLACEBO",
-    "Exchange",
+    "Comparison",
     "exchanges",
     "filler",
     "fillers",
@@ -56,15 +57,10 @@ _PLAIN = (
 )
 
 
-class Exchange(NamedTuple):
-    """Two texts that differ by the exchange of evidence and placebo; the effect is
-    ``score(after) − score(before)``.
+class Comparison(NamedTuple):
+    """Two texts; the contrast is the score of ``after`` less that of ``before``."""
 
-    ``middle`` False: the evidence is last in ``after`` and first in ``before``. True: it is in the
-    middle in ``after``, and at one end in ``before``.
-    """
-
-    middle: bool
+    contrast: Contrast
     before: str
     after: str
 
@@ -98,9 +94,9 @@ def has_end(sentence: str) -> bool:
 
 def exchanges(
     parts: Parts, fill: str, orders: int, draw: Callable[[int, int, str], list[int]]
-) -> list[Exchange]:
-    """Make the exchanges of one query in ``orders`` orders of the other sentences, which come in
-    mirrored pairs.
+) -> list[Comparison]:
+    """Exchange evidence and placebo of one query in an even number of ``orders`` of the other
+    sentences, mirrored pairs.
 
     ``draw(count, size, purpose)`` draws ``size`` different numbers below ``count``. Let e be the
     evidence, p the placebo, r = a b the others in a drawn order, split in two halves, and f the
@@ -112,31 +108,24 @@ def exchanges(
     Raises:
         ValueError: no sentence can be the placebo.
     """
-    texts, candidates, made = parts.sentences, placebos(parts), list[Exchange]()
+    texts, candidates, made = parts.sentences, placebos(parts), list[Comparison]()
     if not candidates:
         raise ValueError(NO_PLACEBO)
-    evidence = texts[parts.own]
-    larger = draw(2, 1, "half")[0]
-    for order in range(orders):
-        if order % 2 == 0:
-            place = candidates[draw(len(candidates), 1, f"placebo {order}")[0]]
-            others = [text for number, text in enumerate(texts) if number not in (parts.own, place)]
-            drawn = [others[number] for number in draw(len(others), len(others), f"order {order}")]
-            around = [*drawn, *[fill] * (LEAST_AROUND - len(drawn))]
-            half = (len(around) + (larger + order // 2) % 2) // 2
-            near, far = around[:half], around[half:]
-        else:
-            drawn, near, far = drawn[::-1], far, near
-        placebo = texts[place]
-        made.append(
-            Exchange(False, _joined(evidence, *drawn, placebo), _joined(placebo, *drawn, evidence))
-        )
-        sides = [
-            [one, *near, fill, other, *far]
-            for one, other in ((evidence, placebo), (placebo, evidence))
-        ]
-        before, after = (_joined(*(side if order % 2 == 0 else side[::-1])) for side in sides)
-        made.append(Exchange(True, before, after))
+    evidence, larger = texts[parts.own], draw(2, 1, "half")[0]
+    for order in range(0, orders, 2):
+        place = candidates[draw(len(candidates), 1, f"placebo {order}")[0]]
+        others = [text for number, text in enumerate(texts) if number not in (parts.own, place)]
+        drawn = [others[number] for number in draw(len(others), len(others), f"order {order}")]
+        around = [*drawn, *[fill] * (LEAST_AROUND - len(drawn))]
+        half = (len(around) + (larger + order // 2) % 2) // 2
+        near, far, pair = around[:half], around[half:], (evidence, texts[place])
+        for rest, left, right, step in ((drawn, near, far, 1), (drawn[::-1], far, near, -1)):
+            ends = (_joined(first, *rest, last) for first, last in (pair, pair[::-1]))
+            middle = (
+                _joined(*[first, *left, fill, second, *right][::step])
+                for first, second in (pair, pair[::-1])
+            )
+            made += [Comparison(Contrast.ENDS, *ends), Comparison(Contrast.MIDDLE, *middle)]
     return made
 
 

@@ -242,7 +242,9 @@ def _with_scores(run: Run) -> Run:
 
 
 def scores_of(run: Run, query_id: str) -> dict[str, float]:
-    """Return a query's scores by passage."""
+    """Return a query's scores by passage, best first; none if the run does not rank it."""
+    if query_id not in run:
+        return {}
     ranking = run[query_id]
     scores = np.asarray(ranking.scores, np.float64).tolist()
     return dict(zip(ranking.passage_ids, scores, strict=True))

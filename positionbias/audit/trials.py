@@ -10,13 +10,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.audit.answers import Contrast
 from positionbias.audit.perturb import (
     NO_PLACEBO,
+    Comparison,
     exchanges,
     filler,
     fillers,
@@ -35,9 +35,9 @@ __all__ = [
     "MOVES",
     "NO_SCORE",
     "PLACEBO_QUERY",
-    "Pair",
     "Trial",
     "make_trials",
+    "placebo_query",
     "shortened_trials",
     "stranger",
 ]
@@ -50,33 +50,31 @@ NO_STRANGER = "no sentence of another passage"
 NO_SCORE = "a score is missing"
 
 
-class Pair(NamedTuple):
-    """Two of a trial's texts; the contrast is the score of ``after`` less that of ``before``."""
-
-    contrast: Contrast
-    before: int
-    after: int
-
-
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One query's texts, their comparisons, their filler, the stranger that replaces the evidence,
-    and the id of the placebo query ("" if there is none). ``label`` distinguishes the names of a
-    query's trials."""
+    """One query's comparisons of texts, their filler, the stranger that replaces the evidence, and
+    the id of the placebo query ("" if there is none). ``label`` distinguishes the names of a
+    query's trials.
+    """
 
     query_id: str
     passage_id: str
     filler: str
     stranger: str
-    texts: Sequence[str]
-    pairs: Sequence[Pair]
     placebo_query: str = ""
     label: str = ""
+    compared: Sequence[Comparison] = ()
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts, two for each comparison."""
+        return [text for _, *both in self.compared for text in both]
 
     @property
     def names(self) -> list[str]:
         """The ids of the texts."""
-        return [made_id(self.query_id, f"{self.label}{place}") for place in range(len(self.texts))]
+        numbers = range(2 * len(self.compared))
+        return [made_id(self.query_id, f"{self.label}{number}") for number in numbers]
 
     @property
     def lists(self) -> set[str]:
@@ -84,26 +82,20 @@ class Trial:
         return {self.query_id, made_id(self.query_id, PLACEBO_QUERY), *self.names}
 
     @property
-    def rotated(self) -> Sequence[int]:
-        """The indices of the texts with the evidence rotated to the front and to the end, if
-        any.
-        """
-        return [place for pair in self.of(Contrast.ROTATION) for place in pair[1:]]
+    def rotated(self) -> list[int]:
+        """The indices of the texts with the evidence rotated to the front and to the end."""
+        return self.of(Contrast.ROTATION).ravel().tolist()
 
-    def of(self, contrast: Contrast) -> list[Pair]:
-        """Return the pairs of one contrast."""
-        return [pair for pair in self.pairs if pair.contrast == contrast]
-
-    def only(self, contrasts: Container[Contrast]) -> Trial:
-        """Restrict the trial to the texts of these contrasts."""
-        texts: list[str] = []
-        pairs = []
-        for contrast, before, after in self.pairs:
-            if contrast in contrasts:
-                pairs.append(Pair(contrast, len(texts), len(texts) + 1))
-                texts += [self.texts[before], self.texts[after]]
-        placebo = self.placebo_query if Contrast.ROTATION in contrasts else ""
-        return replace(self, texts=texts, pairs=pairs, placebo_query=placebo)
+    def of(self, contrast: Contrast) -> np.ndarray:
+        """Return the indices of a contrast's texts, before and after, ``(comparisons, 2)``."""
+        return np.array(
+            [
+                (2 * place, 2 * place + 1)
+                for place, comparison in enumerate(self.compared)
+                if comparison.contrast == contrast
+            ],
+            int,
+        ).reshape(-1, 2)
 
 
 def make_trials(
@@ -113,31 +105,28 @@ def make_trials(
     tried, by reason.
     """
     texts, known = task.texts, known_words(task.collection, seed)
-    relevant: dict[str, set[str]] = defaultdict(set)
+    relevant = defaultdict[str, set[str]](set)
     for qrel in task.qrels:
         if qrel.grade > 0:
             relevant[qrel.query_id].add(qrel.passage_id)
-    trials: list[Trial] = []
-    counts: Counter[str] = Counter()
+    trials, skipped = list[Trial](), Counter[str]()
     for query_id in query_ids:
         if len(trials) == most:
             break
         parts = task.parts(query_id)
         if isinstance(parts, str):
-            counts[parts] += 1
+            skipped[parts] += 1
         elif not placebos(parts):
-            counts[NO_PLACEBO] += 1
+            skipped[NO_PLACEBO] += 1
         elif not (other := stranger(task, query_id, parts, relevant[query_id], seed)):
-            counts[NO_STRANGER] += 1
+            skipped[NO_STRANGER] += 1
         else:
             fill = filler(" ".join([texts[query_id], *parts.sentences]), known, seed, query_id)
             passage_id = task.evidence.by_query[query_id].passage_id
-            trials.append(
-                _filled(Trial(query_id, passage_id, fill, other, [], []), parts, orders, seed)
-            )
-    others = _placebo_queries(task, trials, seed)
-    trials = [replace(one, placebo_query=others.get(one.query_id, "")) for one in trials]
-    return sorted(trials, key=lambda one: one.query_id), dict(counts)
+            placebo = placebo_query(task, query_id, seed)
+            trial = Trial(query_id, passage_id, fill, other, placebo)
+            trials.append(_filled(trial, parts, orders, seed))
+    return sorted(trials, key=lambda trial: trial.query_id), dict(skipped)
 
 
 def shortened_trials(
@@ -155,17 +144,20 @@ def shortened_trials(
     ``whole (trials, contrasts)`` marks contrasts that are read whole. A query has no trial if its
     evidence and placebo do not fit, and no middle if the fillers do not fit [decision].
     """
-    queries = task.texts
-    shortened = []
-    for one, read in zip(trials, whole, strict=True):
-        parts = task.parts(one.query_id)
+    queries, shortened = task.texts, []
+    for trial, read in zip(trials, whole, strict=True):
+        parts = task.parts(trial.query_id)
         if read.all() or isinstance(parts, str):
             continue
-        order = choose(len(parts.sentences), len(parts.sentences), seed, "shortened", one.query_id)
-        short = _shortened(parts, one.filler, partial(fits, queries[one.query_id]), order)
+        count = len(parts.sentences)
+        order = choose(count, count, seed, "shortened", trial.query_id)
+        short = _shortened(parts, trial.filler, partial(fits, queries[trial.query_id]), order)
         if short is not None:
-            made = _filled(replace(one, label="short "), short, orders, seed)
-            shortened.append(made.only(set(np.array(COLUMNS)[~read].tolist())))
+            made = _filled(replace(trial, label="short "), short, orders, seed)
+            unread = [contrast for contrast, whole in zip(COLUMNS, read, strict=True) if not whole]
+            compared = [one for one in made.compared if one.contrast in unread]
+            placebo = trial.placebo_query if Contrast.ROTATION in unread else ""
+            shortened.append(replace(made, compared=compared, placebo_query=placebo))
     return shortened
 
 
@@ -211,35 +203,28 @@ def stranger(task: Task, query_id: str, parts: Parts, relevant: Container[str], 
     )
 
 
-def _filled(one: Trial, parts: Parts, orders: int, seed: int) -> Trial:
-    """Return the trial with the texts and pairs of its passage's sentences."""
+def _filled(trial: Trial, parts: Parts, orders: int, seed: int) -> Trial:
+    """Return the trial with the comparisons of its passage's sentences."""
 
-    def drawn(number: int, size: int, purpose: str) -> list[int]:
-        return choose(number, size, seed, "moved sentence", one.query_id, purpose)
+    def drawn(count: int, size: int, purpose: str) -> list[int]:
+        return choose(count, size, seed, "moved sentence", trial.query_id, purpose)
 
-    compared = [  # rotation first, so that more orders add texts but change none
-        (Contrast.ROTATION, *turned(parts)),
-        (Contrast.WORTH, *replaced(parts, one.stranger)),
-        *(
-            (Contrast.MIDDLE if middle else Contrast.ENDS, before, after)
-            for middle, before, after in exchanges(parts, one.filler, orders, drawn)
-        ),
-    ]
-    texts = [text for _, *both in compared for text in both]
-    pairs = [Pair(row[0], 2 * place, 2 * place + 1) for place, row in enumerate(compared)]
-    return replace(one, texts=texts, pairs=pairs)
+    return replace(
+        trial,
+        compared=[  # rotation first, so that more orders add texts but change none
+            Comparison(Contrast.ROTATION, *turned(parts)),
+            Comparison(Contrast.WORTH, *replaced(parts, trial.stranger)),
+            *exchanges(parts, trial.filler, orders, drawn),
+        ],
+    )
 
 
-def _placebo_queries(task: Task, trials: Sequence[Trial], seed: int) -> dict[str, str]:
-    """Draw for each trial, by the seed, another audited query of another passage; none if all
-    queries share a passage.
+def placebo_query(task: Task, query_id: str, seed: int) -> str:
+    """Draw, by the seed, another audited query of another passage; "" if all queries share a
+    passage.
     """
     ids, passages = task.query_ids, task.evidence.by_query
-    drawn = {}
-    for one in trials:
-        start = below(len(ids), seed, PLACEBO_QUERY, one.query_id)
-        for other in (*ids[start:], *ids[:start]):
-            if passages[other].passage_id != one.passage_id:
-                drawn[one.query_id] = other
-                break
-    return drawn
+    start = below(len(ids), seed, PLACEBO_QUERY, query_id)
+    others = (*ids[start:], *ids[:start])
+    own = passages[query_id].passage_id
+    return next((other for other in others if passages[other].passage_id != own), "")

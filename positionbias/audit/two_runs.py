@@ -13,7 +13,6 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from positionbias.evaluation.moved_effect import moved_effect
 from positionbias.positions.rotate import unit_starts
 from positionbias.text.words import sentence_starts
 
-__all__ = ["Moves", "by_query", "found_cut", "moves_of", "run_alone_verdict", "two_run_verdict"]
+__all__ = ["by_query", "found_cut", "moves_of", "run_alone_verdict", "two_run_verdict"]
 
 TWO_RUNS = "two runs"
 FIRST = 10  # passages that runs of one system mostly share
@@ -39,21 +38,11 @@ NOT_ONE_SYSTEM = (
     "as the runs share hardly more of their first passages than by chance; make sure that one "
     "system made both, over these collections"
 )
-CUT, UNCHANGED, NO_ROOM = (
+SKIPPED = CUT, UNCHANGED, NO_ROOM = (
     "sentences cut through",
     "passages left as they were",
     "passages of one sentence",
 )
-
-
-class Moves(NamedTuple):
-    """The moves of one rotation, ``(queries, 3)``: the place of the sentence with the answer before
-    and after, in [0, 1], and the cut as a share of the passage; all NaN for skipped draws, which
-    are counted by reason.
-    """
-
-    places: np.ndarray
-    left_out: Counter[str]
 
 
 def two_run_verdict(
@@ -69,40 +58,43 @@ def two_run_verdict(
         InputError: runs or rotated collections of other queries or passages, or passages that are
             not rotations of the original ones.
     """
-    run, rotated = system.run, system.rotated
-    assert run is not None
-    check_run(run, task.collection, task.split)
-    for one in rotated:
-        _check(one, run, task)
+    original, rotated = system.run, system.rotated
+    assert original is not None
+    check_run(original, task.collection, task.split)
+    for pair in rotated:
+        _check(pair, original, task)
     measure, items = settings.measure, list(task.evidence.by_query.values())
-    runs = [replace(system, run=of).ranked(task) for of in (run, *(one.run for one in rotated))]
-    cutoff = min(settings.depth, *(of.depth for of in runs))
-    moves = [moves_of(one.collection, task, items, settings) for one in rotated]
-    if all(moved.left_out[UNCHANGED] == len(items) for moved in moves):
+    runs = [
+        replace(system, run=run).ranked(task) for run in (original, *(pair.run for pair in rotated))
+    ]
+    cutoff = min(settings.depth, *(run.depth for run in runs))
+    moves = [moves_of(pair.collection, task, items, settings) for pair in rotated]
+    skipped = sum((counts for _, counts in moves), Counter[str]())
+    if skipped[UNCHANGED] == len(items) * len(rotated):
         raise bad_input(
             rotated[0].collection.path,
             wanted=f"a rotation of {task.collection.path}",
             found="the same texts",
             do="make one with: posbias debias",
         )
-    values = np.array([task.values(of, measure) for of in runs])
-    ranks = np.array([[_rank(of, item, cutoff) for item in items] for of in runs])
-    places = np.array([moved.places for moved in moves])  # (rotations, queries, 3)
+    values = np.array([task.values(run, measure) for run in runs])
+    ranks = np.array([[_rank(run, item, cutoff) for item in items] for run in runs])
+    places = np.array([place for place, _ in moves])  # (rotations, queries, 3)
     used = ~np.isnan(places[..., 1])
-    labels = np.broadcast_to(np.asarray(task.clusters, dtype=np.str_), used.shape)[used].tolist()
+    clusters = np.broadcast_to(np.asarray(task.clusters, dtype=np.str_), used.shape)[used].tolist()
     queries = int(used.any(axis=0).sum())
     effects, undefined = [], ""
     for unit, quality, largest in ((measure, values, 1.0), (RANKS, -ranks, float(cutoff))):
-        original = np.broadcast_to(quality[0], used.shape)[used]
+        first = np.broadcast_to(quality[0], used.shape)[used]
+        changes = quality[1:][used] - first
         before, after, cuts = places[used].T
-        found = moved_effect(
-            before, after, cuts, quality[1:][used] - original, original, labels, largest=largest
-        )
-        low, high = (found.interval.low, found.interval.high) if found.interval else (None, None)
+        estimate = moved_effect(before, after, cuts, changes, first, clusters, largest=largest)
+        bounds = estimate.interval
+        low, high = (bounds.low, bounds.high) if bounds else (None, None)
         effects.append(
-            Effect(Contrast.RUNS, unit, found.value, low, high, found.detectable, queries)
+            Effect(Contrast.RUNS, unit, estimate.value, low, high, estimate.detectable, queries)
         )
-        undefined = undefined or found.undefined
+        undefined = undefined or estimate.undefined
     verdict = Verdict(
         Question.PASSAGE,
         Preference.UNKNOWN,
@@ -112,28 +104,21 @@ def two_run_verdict(
         drawn=len(items),
         rule=task.rule,
         rotations=len(rotated),
-        alike=all(_alike(run, one.run) for one in rotated),
+        alike=all(_alike(original, pair.run) for pair in rotated),
     )
-    unlike = min(_shared(run, one.run) for one in rotated)
-    if unlike < UNLIKE:
+    if min(_shared(original, pair.run) for pair in rotated) < UNLIKE:
         verdict = replace(verdict, effects=(), margin=None, reason=NOT_ONE_SYSTEM)
-    elif effects[0].value is None or effects[0].low is None:
+    elif effects[0].low is None:
         verdict = replace(verdict, reason=undefined)
     else:
-        answered = answer(effects[:1], margin, len(items))
-        verdict = replace(
-            verdict,
-            preference=answered.preference,
-            exceeds=answered.exceeds,
-            wanted=answered.wanted,
-        )
-    left_out = sum((moved.left_out for moved in moves), Counter[str]())
+        preference, _, exceeds, wanted, _ = answer(effects[:1], margin, len(items))
+        verdict = replace(verdict, preference=preference, exceeds=exceeds, wanted=wanted)
     counts: dict[str, float | str] = {
         "queries": len(items),
         "rotations": len(rotated),
         "queries with a moved answer": queries,
         "moves": int(used.sum()),
-        **{name: left_out[name] for name in (CUT, UNCHANGED, NO_ROOM)},
+        **{reason: skipped[reason] for reason in SKIPPED},
         "rank cut-off": cutoff,
         "passage in no run": int((ranks > cutoff).all(axis=0).sum()),
         f"{measure}, original": float(values[0].mean()),
@@ -182,18 +167,19 @@ def _check(rotated: RotatedRun, run: Run, task: Task) -> None:
     texts = {query.query_id: query.text for query in other.queries(task.split)}
     changed = [query.query_id for query in task.queries if texts.get(query.query_id) != query.text]
     absent = other.absent(sorted({item.passage_id for item in task.evidence.by_query.values()}))
+    advice = f"give the collection that posbias debias made of {original.path}"
     for what, ids in (("query", changed), ("passage", absent)):
         if ids:
             raise InputError(
                 f"{other.path}: {what} {ids[0]!r} of {original.path} is not in it as it is there; "
-                f"give the collection that posbias debias made of {original.path}"
+                f"{advice}"
             )
     if len(other) != len(original):
         raise bad_input(
             other.path,
             wanted=f"the {len(original):,} passages of {original.path}",
             found=f"{len(other):,}",
-            do=f"give the collection that posbias debias made of {original.path}",
+            do=advice,
         )
     check_run(rotated.run, other, task.split)
     alone = [name for name in task.query_ids if (name in run) != (name in rotated.run)]
@@ -219,48 +205,49 @@ def _shared(run: Run, other: Run) -> float:
     """Return the mean share of a query's first passages that both runs have, as its excess over
     chance, if the second run has many passages; 1 if all are shared or no query is.
     """
-    tops = [
-        (run[name].passage_ids[:FIRST], other[name].passage_ids) for name in run if name in other
-    ]
-    table = [
-        (
-            len(set(top).intersection(ids[:FIRST])) / min(len(top), len(ids[:FIRST])),
-            len(set(top).intersection(ids)) / len(ids) if len(ids) >= 2 * FIRST else 0.0,
-        )
-        for top, ids in tops
-        if top and ids
-    ]
-    share, chance = np.mean(table or [(1, 0)], axis=0).tolist()
-    return float((share - chance) / (1 - chance)) if chance < 1 else 1.0
+    shares, by_chance = [], []
+    for query_id in run:
+        first = set(run[query_id].passage_ids[:FIRST])
+        ids = other[query_id].passage_ids if query_id in other else []
+        if first and ids:
+            top = ids[:FIRST]
+            shares.append(len(first.intersection(top)) / min(len(first), len(top)))
+            many = len(ids) >= 2 * FIRST
+            by_chance.append(len(first.intersection(ids)) / len(ids) if many else 0.0)
+    chance = float(np.mean(by_chance or [0.0]))
+    return (float(np.mean(shares or [1.0])) - chance) / (1 - chance) if chance < 1 else 1.0
 
 
 def moves_of(
     rotated: Collection, task: Task, items: Sequence[Evidence], settings: AuditSettings
-) -> Moves:
+) -> tuple[np.ndarray, Counter[str]]:
     """Locate the sentence with each query's answer in one rotated collection.
+
+    Returns:
+        ``(queries, 3)``: the place of the sentence before and after, in [0, 1], and the cut as a
+        share of the passage; all NaN for skipped draws, and these counted by reason.
 
     Raises:
         InputError: a passage with an answer is not a rotation of the original one.
     """
-    at: dict[str, list[int]] = defaultdict(list)
-    for index, item in enumerate(items):
-        at[item.passage_id].append(index)
-    places = np.full((len(items), 3), np.nan)
-    left_out, strange = Counter[str](), []
-    texts = zip(at, task.collection.texts(list(at)), rotated.texts(list(at)), strict=True)
-    for passage_id, text, turned in texts:
+    rows: dict[str, list[int]] = defaultdict(list)
+    for row, item in enumerate(items):
+        rows[item.passage_id].append(row)
+    places, skipped = np.full((len(items), 3), np.nan), Counter[str]()
+    originals, others, strange = task.collection.texts(list(rows)), rotated.texts(list(rows)), []
+    for passage_id, text, turned in zip(rows, originals, others, strict=True):
         cut = found_cut(text, turned)
         if cut is None:
             strange.append(passage_id)
             continue
         words = unit_starts(text, settings.matching.words)
-        ends = [*sentence_starts(text), len(text)]
-        for index in at[passage_id]:
-            place = _place(items[index], cut, words, ends)
+        sentences = [*sentence_starts(text), len(text)]
+        for row in rows[passage_id]:
+            place = _place(items[row], cut, words, sentences)
             if isinstance(place, str):
-                left_out[place] += 1
+                skipped[place] += 1
             else:
-                places[index] = place
+                places[row] = place
     if strange:
         raise bad_input(
             rotated.path,
@@ -269,12 +256,12 @@ def moves_of(
                 "then its first, joined by one space"
             ),
             found=(
-                f"{len(strange):,} of {len(at):,} passages with answers that are not, the first "
+                f"{len(strange):,} of {len(rows):,} passages with answers that are not, the first "
                 f"{strange[0]!r}"
             ),
             do="make it with: posbias debias",
         )
-    return Moves(places, left_out)
+    return places, skipped
 
 
 def _place(
@@ -285,8 +272,7 @@ def _place(
     """
     if not cut:
         return UNCHANGED
-    inside = item.start >= sentences[0]
-    start = sentences[max(0, bisect_right(sentences, item.start) - 1)] if inside else 0
+    start = [0, *sentences][bisect_right(sentences, item.start)]
     end = sentences[min(bisect_left(sentences, item.end), len(sentences) - 1)]
     first, last, turned = (bisect_left(words, offset) for offset in (start, end, cut))
     room = len(words) - (last - first)

@@ -223,8 +223,7 @@ def test_a_text_is_asked_for_once_and_more_orders_ask_for_theirs_alone(invented:
         for orders in (2, 6)
     )
     for one, more in zip(few, many, strict=True):
-        assert list(more.texts)[: len(one.texts)] == list(one.texts)
-        assert list(more.pairs)[: len(one.pairs)] == list(one.pairs)
+        assert list(more.compared)[: len(one.compared)] == list(one.compared)
         assert more.placebo_query == one.placebo_query != one.query_id
     ask(how, few, known, "two orders")
     # the placebo query is asked for both rotated texts

@@ -132,17 +132,15 @@ def test_shortened_passages_keep_the_evidence_and_leave_out_no_more_than_they_mu
     for one, whole in zip(short, trials, strict=True):
         fill, query = one.filler, queries[one.query_id]
         assert not set(one.names) & set(whole.names)
-        assert (one.placebo_query, [pair.contrast for pair in one.pairs]) == (
+        assert (one.placebo_query, [pair.contrast for pair in one.compared]) == (
             whole.placebo_query,
-            [pair.contrast for pair in whole.pairs],
+            [pair.contrast for pair in whole.compared],
         )
         lengths = [len(text.split()) for text in one.texts]
         # the sentence left out last had at most five words
         assert 80 - 5 < max(lengths) <= 80
         known = set(sentences(task.collection.texts([one.passage_id])[0]))
-        ((stranger, _),) = [
-            (pair.before, pair.after) for pair in one.pairs if pair.contrast == Contrast.WORTH
-        ]
+        ((stranger, _),) = one.of(Contrast.WORTH)
         for place, text in enumerate(one.texts):
             assert {*sentences(text)} - {fill, one.stranger if place == stranger else ""} <= known
             assert blind(query, [text]) == [0 if place == stranger else 3]

@@ -108,9 +108,7 @@ def test_a_stranger_is_the_sentence_nearest_in_words_of_passages_drawn_by_seed_a
         assert abs(len(words_of(one.stranger)) - words) == min(
             abs(length - words) for length in lengths
         )
-        ((before, after),) = [
-            (pair.before, pair.after) for pair in one.pairs if pair.contrast is Contrast.WORTH
-        ]
+        ((before, after),) = one.of(Contrast.WORTH)
         assert one.texts[after] == texts[one.passage_id]
         assert one.texts[before] == texts[one.passage_id].replace(evidence, one.stranger)
     other, _ = make_trials(task, task.query_ids, most=99, orders=2, seed=4)
