@@ -2,11 +2,9 @@
 answer's first word divided by the last word at which it could start, so that 0 is the very front
 and 1 the very end for answers of every length [decision].
 
-Without answers a *rule* chooses the sentence: that with the highest sum over its distinct query
-terms, weighted by BM25's idf, or the one that a model scores highest alone. Ties are drawn by the
-seed, keyed by the query, so that they favour no place [decision]. A rule makes errors, which depend
-on the place: the effect of moving its sentence is not corrected for them
-(``benchmarks/results/evidence_rule.json``).
+Without answers a *rule* chooses the sentence. Ties are drawn by the seed, keyed by the query, so
+that they favour no place [decision]. The effect of moving the sentence is not corrected for the
+rule's errors (``benchmarks/results/evidence_rule.json``), which depend on the place.
 """
 
 from __future__ import annotations
@@ -60,18 +58,10 @@ __all__ = [
 ]
 
 BY_TERMS = "query terms"
-NO_TERM = "queries without a query term in their passage"
 # shares of SQuAD's and MS MARCO's questions for which a rule chooses a sentence without the answer
 # (benchmarks/results/evidence_rule.json)
 MEASURED = {BY_TERMS: (0.199, 0.377), "minilm": (0.229, 0.280)}
-
-
-class Asked(NamedTuple):
-    """A query and the sentences of its passage."""
-
-    query_id: str
-    query: str
-    sentences: Sequence[str]
+Asked = tuple[str, str, Sequence[str]]  # a query's id, its text, and its passage's sentences
 
 
 class Rule(NamedTuple):
@@ -149,9 +139,8 @@ def evidence_of(
             passage.
     """
     grades = {(qrel.query_id, qrel.passage_id): qrel.grade for qrel in qrels if qrel.grade >= level}
-    best: dict[str, tuple[tuple[float, float, str], Evidence]] = {}
-    answered: set[str] = set()
-    counts: Counter[str] = Counter()
+    ranked: list[tuple[str, float, float, str, Evidence]] = []
+    answered, counts = set[str](), Counter[str]()
     for located, outcomes in map_shards(
         partial(_shard, matching), answer_shards(collection, split, SHARD_PASSAGES)
     ):
@@ -163,22 +152,23 @@ def evidence_of(
                 counts["in a passage not judged relevant"] += 1
                 continue
             place = math.inf if math.isnan(item.relative) else item.relative
-            key = (-grade, place, item.passage_id)
-            if item.query_id not in best or key < best[item.query_id][0]:
-                best[item.query_id] = (key, item)
-    if not best:
+            ranked.append((item.query_id, -grade, place, item.passage_id, item))
+    by_query: dict[str, Evidence] = {}
+    for query_id, *_, item in sorted(ranked):
+        by_query.setdefault(query_id, item)
+    if not by_query:
         raise InputError(
             f"{collection.path}: no answer in a relevant passage of split {split!r}; let a rule "
             "choose the evidence, which needs judgements alone: --evidence terms"
         )
     judged = {query_id for query_id, _ in grades}
     counts["queries with a relevant passage"] = len(judged)
-    counts["queries with evidence"] = len(best)
+    counts["queries with evidence"] = len(by_query)
     counts["queries whose answer fills its passage"] = sum(
-        math.isnan(item.relative) for _, item in best.values()
+        math.isnan(item.relative) for item in by_query.values()
     )
     counts["queries without a located answer"] = len(judged - answered)
-    return FoundEvidence({query_id: best[query_id][1] for query_id in sorted(best)}, dict(counts))
+    return FoundEvidence(by_query, dict(counts))
 
 
 def _shard(matching: Matching, shard: AnswerShard) -> tuple[list[Evidence], Counter[str]]:
@@ -208,13 +198,11 @@ def terms_rule(weigh: Callable[[str], float]) -> Rule:
 
     def score(asked: Sequence[Asked]) -> list[np.ndarray]:
         scores = []
-        for item in asked:
-            weights = {term: weigh(term) for term in analyzer(item.query)}
-            shared = [weights.keys() & set(analyzer(sentence)) for sentence in item.sentences]
+        for _, query, lines in asked:
+            terms = set(analyzer(query))
+            shared = [terms.intersection(analyzer(line)) for line in lines]
             # an exact sum, so that sentences with the same terms tie
-            scores.append(
-                np.array([math.fsum(weights[term] for term in terms) for terms in shared])
-            )
+            scores.append(np.array([math.fsum(map(weigh, terms)) for terms in shared]))
         return scores
 
     return Rule(BY_TERMS, score, sparse=True)
@@ -244,31 +232,22 @@ def model_rule(checkpoint: Checkpoint, config: RankingConfig, name: str = "") ->
     from positionbias.ranking.rerank import rescore
 
     def score(asked: Sequence[Asked]) -> list[np.ndarray]:
-        ids: dict[str, str] = {}  # by distinct sentence, each read once
-        for item in asked:
-            for sentence in item.sentences:
-                ids.setdefault(sentence, f"sentence {len(ids)}")
-        lists = [
-            (item.query_id, list(dict.fromkeys(ids[sentence] for sentence in item.sentences)))
-            for item in asked
-        ]
-        scored = rescore(
+        distinct = dict.fromkeys(line for *_, lines in asked for line in lines)
+        ids = {line: f"sentence {number}" for number, line in enumerate(distinct)}
+        lists = [(name, [ids[line] for line in dict.fromkeys(lines)]) for name, _, lines in asked]
+        run = rescore(
             checkpoint.model,
-            Sentences({number: sentence for sentence, number in ids.items()}),
-            [Query(item.query_id, item.query) for item in asked],
-            Run(
-                "sentences",
-                ((query_id, names, -np.arange(len(names))) for query_id, names in lists),
-            ),
+            Sentences(zip(ids.values(), ids, strict=True)),
+            [Query(query_id, query) for query_id, query, _ in asked],
+            Run("sentences", ((name, lines, -np.arange(len(lines))) for name, lines in lists)),
             name=checkpoint.name,
             config=config,
             description="choosing evidence",
         ).run
         scores = []
-        for item in asked:
-            ranking = scored[item.query_id]
-            by_id = dict(zip(ranking.passage_ids, ranking.scores, strict=True))
-            scores.append(np.array([by_id[ids[text]] for text in item.sentences], np.float64))
+        for query_id, _, lines in asked:
+            by_id = dict(zip(run[query_id].passage_ids, run[query_id].scores, strict=True))
+            scores.append(np.array([by_id[ids[line]] for line in lines], np.float64))
         return scores
 
     return Rule(name or checkpoint.name, score)
@@ -313,10 +292,7 @@ def chosen_evidence(
     queries: int | None = None,
 ) -> FoundEvidence:
     """Return the sentence that a rule chooses for each query (or ``queries`` of them, drawn by the
-    seed) of a split, as its evidence.
-
-    It is in the passage judged highest, ``relevant_from`` or higher, of several the first by id. A
-    passage of one sentence comes last within its grade, as its evidence has no position [decision].
+    seed) of a split, as its evidence, in the passage of ``_judged``.
 
     Raises:
         InputError: no query has a relevant passage, or the rule chooses no sentence at all.
@@ -328,7 +304,7 @@ def chosen_evidence(
     if len(drawn) < len(judged):
         counts["queries drawn"] = len(drawn)
     chosen: dict[str, Evidence] = {}
-    asked = [Asked(query_id, texts[query_id], sentences(judged[query_id][1])) for query_id in drawn]
+    asked = [(query_id, texts[query_id], sentences(judged[query_id][1])) for query_id in drawn]
     for query_id, scores in zip(drawn, rule.score(asked) if asked else (), strict=True):
         place = chosen_place(scores, settings.seed, query_id, sparse=rule.sparse)
         if place is not None:
@@ -341,7 +317,7 @@ def chosen_evidence(
     counts["queries whose passage has one sentence"] = sum(
         math.isnan(item.relative) for item in chosen.values()
     )
-    counts[NO_TERM] = len(drawn) - len(chosen)
+    counts["queries without a query term in their passage"] = len(drawn) - len(chosen)
     if not chosen:
         raise InputError(
             f"{collection.path}: wanted sentences chosen by {rule.name} in relevant passages of "
@@ -353,7 +329,10 @@ def chosen_evidence(
 def _judged(
     collection: Collection, qrels: Sequence[Qrel], texts: Mapping[str, str], level: int
 ) -> dict[str, tuple[str, str]]:
-    """Return the one passage of each query, with its text."""
+    """Return the passage of each query judged highest, ``level`` or higher, with its text, of
+    several the first by id. One of a single sentence comes last within its grade, as its evidence
+    has no position [decision].
+    """
     relevant = [qrel for qrel in qrels if qrel.grade >= level and qrel.query_id in texts]
     ids = {qrel.passage_id for qrel in relevant}
     held = sorted(ids.difference(collection.absent(sorted(ids))))

@@ -59,31 +59,24 @@ def nature_of(system: System, task: Task, seed: int) -> Nature:
     chosen = [name for name in drawn if len(task.candidates_of(name)) >= LEAST][:TRIED]
     if not chosen:
         return Nature(False, tried=False)
-    orders: dict[tuple[str, str], Sequence[str]] = {
-        (query_id, what): order
-        for query_id in chosen
-        for ids in [task.candidates_of(query_id)]
-        for what, order in [
-            ("once", ids),
-            ("again", ids),
-            ("reversed", ids[::-1]),
-            *((f"alone {place}", [ids[place]]) for place in range(ALONE)),
-        ]
-    }
+    orders: dict[tuple[str, str], Sequence[str]] = {}
+    for query_id in chosen:
+        ids = task.candidates_of(query_id)
+        orders |= {(query_id, "once"): ids, (query_id, "again"): ids}
+        orders[query_id, "reversed"] = ids[::-1]
+        orders |= {(query_id, f"alone {place}"): [ids[place]] for place in range(ALONE)}
     scores = _scores(system, task, orders, f"{system.name}: pointwise or listwise?")
     changes: dict[str, list[float]] = {"again": [], "reversed": [], "alone": []}
-    deviations = []
-    for query_id in chosen:
-        first = scores[query_id, "once"]
-        plain = np.array(list(first.values()))
-        deviations.append(np.nanvar(plain) if not np.isnan(plain).all() else np.nan)
-        for what in ("again", "reversed", *(f"alone {place}" for place in range(ALONE))):
-            other = scores[query_id, what]
-            changes[what.split()[0]] += [other[name] - first[name] for name in other]
+    for (query_id, order), by_passage in scores.items():
+        if order != "once":
+            first = scores[query_id, "once"]
+            changes[order.split()[0]] += [by_passage[name] - first[name] for name in by_passage]
     # only scorers of lists leave passages out
     if any(np.isnan(part).all() for part in changes.values()):
         return Nature(True)
-    spread = float(np.sqrt(np.nanmean(deviations)))
+    plain = [np.array([*scores[query_id, "once"].values()]) for query_id in chosen]
+    variances = [np.nanvar(part) for part in plain if not np.isnan(part).all()]
+    spread = float(np.sqrt(np.mean(variances)))
     noise, permuted, alone = (_share(np.array(part), spread) for part in changes.values())
     listwise = max(permuted, alone) > max(SHARE, BEYOND_NOISE * noise)
     return Nature(listwise, noise <= SHARE, noise, permuted, alone)
@@ -129,7 +122,7 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
     """
     from scipy import stats
 
-    labels = dict(zip(task.query_ids, task.clusters, strict=True))
+    clusters = dict(zip(task.query_ids, task.clusters, strict=True))
     orders: dict[tuple[str, str], Sequence[str]] = {}
     asked = [name for name in query_ids if len(task.candidates_of(name)) >= LEAST]
     for query_id in asked:
@@ -144,13 +137,13 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
     for query_id in asked:
         keys = [(query_id, str(number)) for number in range(4)]
         ids = sorted(orders[keys[0]])
-        given = np.array([[scores[key][name] for name in ids] for key in keys])
-        if np.isnan(given).any():
+        by_order = np.array([[scores[key][name] for name in ids] for key in keys])
+        if np.isnan(by_order).any():
             continue
         at = np.array([[orders[key].index(name) for name in ids] for key in keys]) / (len(ids) - 1)
-        ranks = stats.rankdata(-given, axis=1)
+        ranks = stats.rankdata(-by_order, axis=1)
         slopes.append([_slope(x, ranks) for x in (at, 1 - np.abs(2 * at - 1))])
-        full.append(labels.get(query_id, query_id))
+        full.append(clusters.get(query_id, query_id))
     return OrderSlopes(np.array(slopes).reshape(-1, 2), full, len(asked) - len(full))
 
 

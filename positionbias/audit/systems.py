@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -40,10 +41,7 @@ __all__ = [
     "scores_of",
 ]
 
-# roles of what is measured
-RERANKER, RETRIEVER, RUN = "re-ranker", "retriever", "run"
-
-
+RERANKER, RETRIEVER, RUN = "re-ranker", "retriever", "run"  # roles of what is measured
 Rows = Sequence[Mapping[str, Any]]  # as ``Collected.add`` takes them
 
 
@@ -63,10 +61,9 @@ def made_id(query_id: str, what: int | str) -> str:
 def counted(measure: str, numbers: Mapping[str, float | str]) -> Rows:
     """Return counts and words as rows of one measure."""
     return [
-        {"measure": measure, "statistic": name, "value": None, "label": number}
-        if isinstance(number, str)
-        else {"measure": measure, "statistic": name, "value": number}
-        for name, number in numbers.items()
+        {"measure": measure, "statistic": name}
+        | ({"value": None, "label": value} if isinstance(value, str) else {"value": value})
+        for name, value in numbers.items()
     ]
 
 
@@ -113,13 +110,13 @@ class Task:
 
     def candidates_of(self, query_id: str) -> list[str]:
         """Return the candidates of a query, best first."""
-        held = query_id in self.candidates
-        return list(self.candidates[query_id].passage_ids) if held else []
+        return self.candidates[query_id].passage_ids if query_id in self.candidates else []
 
     def values(self, run: Run, measure: str) -> np.ndarray:
         """Return the measure of every audited query, ``(queries,)``; 0 without candidates."""
-        values = per_query(run, self.qrels, [measure], query_ids=self.query_ids)[measure]
-        return np.array([values[query_id] for query_id in self.query_ids])
+        ids = self.query_ids
+        values = per_query(run, self.qrels, [measure], query_ids=ids)[measure]
+        return np.array([values[query_id] for query_id in ids])
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +145,7 @@ class System:
     @property
     def role(self) -> str:
         """The part that it plays in the audit."""
-        if self.model is None:
-            return RUN
-        return RETRIEVER if self.retriever else RERANKER
+        return RUN if self.model is None else RETRIEVER if self.retriever else RERANKER
 
     def measured(self, figures: Verdict | Rows) -> Measurement:
         """Return figures of this system."""
@@ -167,16 +162,15 @@ class System:
         if self.retriever is not None:
             return self.retriever.rank(self.name, description, rotated)
         if self.run is None:
-            texts = rotated or task.collection
-            return _with_scores(self.scored(task, texts, task.candidates, description))
-        run = self.run
-        if not any(name in run and len(run.numbers(name)) for name in task.query_ids):
+            scored = self.scored(task, rotated or task.collection, task.candidates, description)
+            return _with_scores(scored)
+        if not any(scores_of(self.run, query_id) for query_id in task.query_ids):
             raise InputError(
                 f"run {self.name!r}: wanted rankings of at least one of the "
                 f"{len(task.query_ids):,} audited queries; found none; check --split and that the "
                 "run belongs to this collection"
             )
-        return run
+        return self.run
 
     def scored(
         self,
@@ -192,20 +186,14 @@ class System:
         from positionbias.ranking.rerank import rescore, rescore_by_blocks
 
         assert self.model is not None
-        options: dict[str, Any] = {
-            "name": self.name,
-            "config": task.config,
-            "description": description,
-            "missing": True,
-        }
-        inputs = (texts, task.queries if queries is None else queries, candidates)
+        options: dict[str, Any] = {"name": self.name, "config": task.config, "missing": True}
+        options["description"] = description
+        inputs = texts, task.queries if queries is None else queries, candidates
         try:
             if self.spread is None or self.checkpoint is None:
                 return rescore(self.model, *inputs, **options).run
-            carried = not isinstance(texts, Collection | RotatedTexts)
-            return rescore_by_blocks(
-                self.checkpoint, *inputs, self.spread, carried=carried, **options
-            ).run
+            options["carried"] = not isinstance(texts, Collection | RotatedTexts)
+            return rescore_by_blocks(self.checkpoint, *inputs, self.spread, **options).run
         except InputError as error:
             raise type(error)(str(error).replace("\\x1f", ", made text ")) from error
 
@@ -227,18 +215,12 @@ class System:
 
 def _with_scores(run: Run) -> Run:
     """Leave out the passages without a score, and queries without any."""
-    rankings = list(run.rankings())
-    if not any(np.isnan(scores).any() for *_, scores in rankings):
-        return run
-    known = (
-        (
-            query_id,
-            [name for name, score in zip(ids, scores, strict=True) if score == score],
-            scores[~np.isnan(scores)],
-        )
-        for query_id, ids, scores in rankings
-    )
-    return Run(run.name, (one for one in known if one[1]))
+    known = []
+    for query_id, ids, scores in run.rankings():
+        held = ~np.isnan(scores)
+        if held.any():
+            known.append((query_id, np.array(ids, object)[held].tolist(), scores[held]))
+    return Run(run.name, known)
 
 
 def scores_of(run: Run, query_id: str) -> dict[str, float]:
@@ -256,9 +238,8 @@ def check_names(systems: Sequence[System]) -> None:
     Raises:
         InputError: there are such.
     """
-    names = [system.name for system in systems]
-    for name in names:
-        if names.count(name) > 1:
+    for name, count in Counter(system.name for system in systems).items():
+        if count > 1:
             raise InputError(
                 f"systems: wanted a name each; found {name!r} twice; rename one of the folders or "
                 "runs' tags"

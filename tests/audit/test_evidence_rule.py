@@ -19,7 +19,6 @@ import positionbias as pb
 from positionbias.audit.answers import Question
 from positionbias.audit.evidence import (
     BY_TERMS,
-    Asked,
     Rule,
     chosen_evidence,
     chosen_place,
@@ -74,7 +73,7 @@ def test_terms_weigh_by_their_idf_over_the_collection_and_count_once(tmp_path: P
     # of four passages
     gate, lamp, oil = (math.log(1 + (4 - n + 0.5) / (n + 0.5)) for n in (2, 1, 2))
     sentences = ["The gate is iron.", "The lamp burns oil.", "Oil is dear, oil."]
-    asked = [Asked(name, queries[name], sentences) for name in ("q1", "q2")]
+    asked = [(name, queries[name], sentences) for name in ("q1", "q2")]
     first, second = rule.score(asked)
     assert first.tolist() == pytest.approx([gate, lamp, 0])  # the rare word outweighs the other
     assert second.tolist() == pytest.approx([gate, lamp + oil, oil])
@@ -123,7 +122,7 @@ def test_the_passage_is_the_one_judged_highest_then_of_two_sentences_then_by_id(
 def test_equal_sentences_are_drawn_and_no_place_is_favoured() -> None:
     rule = terms_rule({"lamp": 0.1, "oil": 0.2, "gate": 0.3}.__getitem__)
     sentences = ["Oil, a lamp.", "A gate.", "Lamp and oil."]
-    (scores,) = rule.score([Asked("q", "gate, lamp and oil", sentences)])
+    (scores,) = rule.score([("q", "gate, lamp and oil", sentences)])
     assert scores[0] == scores[2]
     picks = Counter(chosen_place(np.array([2.0, 2.0, 1.0, 2.0]), 1, f"q{n}") for n in range(3_000))
     assert picks[2] == 0
@@ -140,7 +139,7 @@ def test_a_model_chooses_the_sentence_whose_vector_is_closest(tmp_path: Path) ->
     checkpoint = saved_dot(tmp_path / "dot")
     model: Any = checkpoint.model
     sentences = ["The gate is iron.", "The lamp burns oil.", "Oil is dear.", "The lamp burns oil."]
-    (scores,) = model_rule(checkpoint, RankingConfig()).score([Asked("q", "lamp", sentences)])
+    (scores,) = model_rule(checkpoint, RankingConfig()).score([("q", "lamp", sentences)])
     with torch.inference_mode():
         query = model.encode_queries(model.read_queries(["lamp"]))
         passages = [model.encode_passages(model.read_passages([one])) for one in sentences]
@@ -244,9 +243,9 @@ def test_the_command_names_the_model_that_chooses_and_refuses_the_audited_one(
 def test_queries_are_drawn_before_a_model_reads_their_sentences(judged: Path) -> None:
     read: list[str] = []
 
-    def score(asked: Sequence[Asked]) -> list[np.ndarray]:
-        read.extend(item.query_id for item in asked)
-        return [np.array([float(len(text)) for text in item.sentences]) for item in asked]
+    def score(asked: Sequence[Any]) -> list[np.ndarray]:
+        read.extend(query_id for query_id, *_ in asked)
+        return [np.array([float(len(text)) for text in texts]) for *_, texts in asked]
 
     collection = Collection(judged)
     evidence = chosen_evidence(

@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 from positionbias.audit.answers import Contrast, Preference
-from positionbias.audit.limits import checks_of
+from positionbias.audit.limits import Outcome, checks_of
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.settings import Limits
 from positionbias.audit.systems import RERANKER, Measurement, Task
 from positionbias.audit.verdict import list_verdict
 from positionbias.audit.words import sentences_of
-from positionbias.core.checks import Outcome
 from tests.audit.bags import Bags
 from tests.audit.tasks import Scorer, blind, random_task, system
 

@@ -15,12 +15,11 @@ import torch
 
 from positionbias.audit.answers import Preference, Question
 from positionbias.audit.audit import MANIPULATIONS, audit
-from positionbias.audit.limits import checks_of
+from positionbias.audit.limits import Outcome, checks_of
 from positionbias.audit.lists import order_slopes
 from positionbias.audit.settings import AuditSettings, Limits
 from positionbias.audit.systems import Measurement, System, Task
 from positionbias.audit.words import sentences_of
-from positionbias.core.checks import Outcome
 from tests.audit.tasks import blind, counts_of, random_task, verdict_of
 
 
