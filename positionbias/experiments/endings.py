@@ -1,4 +1,4 @@
-"""How trainings are shown: their logs, where each ended, and warnings about that."""
+"""Presentation of trainings: their logs, where each ended, and warnings about that."""
 
 from __future__ import annotations
 
@@ -132,9 +132,6 @@ def _named(names: Sequence[str], every: Sequence[str]) -> str:
         part = "" if own == all_ else f" ({own} of {all_} trainings)"
         shown.append(f"{name.removesuffix(f', {UNFINISHED}')}{part}")
     return ", ".join(shown)
-
-
-# --- one training ---------------------------------------------------------------------------------
 
 
 def _headline(rows: DataFrame) -> list[str]:

@@ -1,4 +1,4 @@
-"""What studies share of their measurements: systems on their tests as rows (effectiveness by query,
+"""Shared measurements of studies: systems on their tests as rows (effectiveness by query,
 comparisons, logs of trainings), contents of collections and rotations, ends of trainings, the test
 queries that are drawn, and checks of given candidates.
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending
-from positionbias.core.errors import bad_input
+from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_json
 from positionbias.core.interval import Interval
 from positionbias.core.records import Qrel
@@ -44,26 +44,11 @@ from positionbias.positions.rotation_facts import add_rotation as add_counts
 from positionbias.training.measured import training_rows
 
 __all__ = [
-    "FIRST_STAGE",
-    "LOOKED_AT",
-    "POSITION_ONLY",
-    "Systems",
-    "Tested",
-    "Trial",
-    "add_contents",
-    "add_rotation",
-    "against",
-    "as_ended",
-    "check_candidates",
-    "checkpoint_facts",
-    "drawn_queries",
-    "ending_at",
-    "judgements",
-    "over",
-    "own_judgements",
-    "system_cells",
+    "FIRST_STAGE", "LOOKED_AT", "POSITION_ONLY", "Systems", "Tested", "Trial", "add_contents",
+    "add_rotation", "against", "as_ended", "check_candidates", "check_splits", "checkpoint_facts",
+    "drawn_queries", "ending_at", "judgements", "over", "own_judgements", "system_cells",
     "trial_inputs",
-]
+]  # fmt: skip
 
 FIRST_STAGE, POSITION_ONLY = "bm25", "position-only"  # kinds of systems beside models
 
@@ -281,6 +266,28 @@ def add_rotation(made: Collected, rotated: Collection, **cells: Any) -> None:
     facts = rotated.manifest.content_as(Rewritten, "rotation")
     rotation = rotation_of(rotated)
     add_counts(made, rotation, facts.passages, facts.splits, **cells, test="rotated")
+
+
+def check_splits(collection: Collection, splits: Sequence[str], tests: Sequence[str] = ()) -> None:
+    """Check that the collection has the splits, and that test splits share no query.
+
+    Raises:
+        InputError: one of these does not hold.
+    """
+    if missing := [split for split in splits if split not in collection.splits]:
+        raise InputError(
+            f"{collection.path}: wanted the splits {', '.join(splits)}; found no "
+            f"{', '.join(missing)} (there are {', '.join(collection.splits) or 'none'}); name "
+            "others, or import it with all of them (SQuAD, MS MARCO: --validation-queries N)"
+        )
+    seen: dict[str, str] = {}
+    for split in tests:
+        for query_id, _ in collection.query_texts(split):
+            if seen.setdefault(query_id, split) != split:
+                raise InputError(
+                    f"--test-split: wanted splits that share no query; found {query_id!r} in "
+                    f"{seen[query_id]} and in {split}; study them separately"
+                )
 
 
 # queries of a run, or groups of a training set, that may be too large to read whole

@@ -25,16 +25,9 @@ if TYPE_CHECKING:
     from positionbias.training.plan import TrainPlan
 
 __all__ = [
-    "CANDIDATES",
-    "DRAWS",
-    "ModelOptions",
-    "ModelSettings",
-    "SEEDS",
-    "TEACHER",
-    "model_parameters",
-    "models_of",
-    "with_assignments",
-]
+    "CANDIDATES", "DRAWS", "ModelOptions", "ModelSettings", "SEEDS", "TEACHER", "model_parameters",
+    "models_of", "with_assignments",
+]  # fmt: skip
 
 OWN = ("seed",)  # settings for which the study has options
 # one form of warm-up replaces the other

@@ -66,7 +66,7 @@ def in_parts(
 
 @dataclass(frozen=True, slots=True)
 class _Part(Generic[Item, Out]):
-    """How a part is made: ``steps`` are those that ``function`` makes, in another process the same
+    """A part to make: ``steps`` are those that ``function`` makes, in another process the same
     copy.
     """
 

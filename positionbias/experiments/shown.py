@@ -1,4 +1,4 @@
-"""How trained systems are shown: their names, their comparisons as answers, and their trainings."""
+"""Presentation of trained systems: their names, comparisons as answers, and trainings."""
 
 from __future__ import annotations
 
@@ -13,16 +13,9 @@ from positionbias.report.table import OVER_NOTE, Value
 from positionbias.report.tiles import Answer, Answered, Question
 
 __all__ = [
-    "EFFECT_NOTE",
-    "IDLE",
-    "TRAIN_LONGER",
-    "capital",
-    "comparison_cells",
-    "comparison_question",
-    "comparison_text",
-    "named",
-    "parts_of",
-]
+    "EFFECT_NOTE", "IDLE", "TRAIN_LONGER", "capital", "comparison_cells", "comparison_question",
+    "comparison_text", "named", "parts_of",
+]  # fmt: skip
 
 # the papers' names, those of the position-bias paper in its order
 MODELS = {

@@ -171,8 +171,6 @@ class Workspace:
         """
         return in_parts(self.engine, self.steps, function, items, models)
 
-    # -- inputs and manifests ----------------------------------------------------------------------
-
     def checksum(self, artefact: Path) -> str | None:
         """Return an artefact's checksum for receipts, of its content and origin; None if a dry run
         has not made it.
@@ -231,8 +229,6 @@ class Workspace:
         """Write rows with their manifest, of which ``named`` are further fields."""
         manifest = replace(self.manifest(place, "results", command, settings, inputs), **named)
         rows.save(place, made.rows, manifest, made.values, overwrite=True)
-
-    # -- steps -------------------------------------------------------------------------------------
 
     def make(
         self,
@@ -394,8 +390,6 @@ class Workspace:
         record: JsonObject = {"passages": passages, "seed": seed}
         self.save(place, made, "mats", record, {"model": model, "collection": collection})
 
-    # -- runs made without a model -----------------------------------------------------------------
-
     def derived_run(
         self,
         label: str,
@@ -493,8 +487,6 @@ class Workspace:
         return self.derived_run(
             label, "ensemble", settings, {"candidates": candidates, **runs}, made
         )
-
-    # -- results -----------------------------------------------------------------------------------
 
     def results(
         self,

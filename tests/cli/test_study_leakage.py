@@ -59,7 +59,7 @@ def test_the_plan_and_bad_options(
             ["--leakage", "test"],
             "--leakage: wanted no, and a leakage to compare with it (msm, test); found test",
         ),
-        (["--source", "validation"], "wanted split 'validation'; found train, topics"),
+        (["--source", "validation"], "found no validation (there are train, topics)"),
         (["--folds", 20], "wanted at least one query per fold; found 12 for 20 folds"),
         (["--patience", 3], "--patience: wanted a validation; found this study"),
         (["--models", "bm25"], "--models: wanted one of tk,"),

@@ -9,16 +9,13 @@ from dataclasses import asdict
 from pathlib import Path
 
 from positionbias.core.convergence import Ending, Finish
-from positionbias.core.manifest import Manifest
-from positionbias.core.rows import Collected, save
+from positionbias.core.rows import Collected
 from positionbias.evaluation.records import Facts
 from positionbias.experiments.endings import ending_sentences, ending_warnings
 from positionbias.experiments.measured import as_ended, ending_at
 from positionbias.experiments.shown import named
 from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.contamination.shown import SHOWN as CONTAMINATION
-from positionbias.report.html import write_page
-from positionbias.report.load import load_study
 
 from ..papers.contamination.contaminating import contaminated_study
 
@@ -76,11 +73,6 @@ def test_what_an_unfinished_teacher_taught_is_compared_with_its_kind_alone(tmp_p
     findings = [finding.text for finding in CONTAMINATION.findings(CONTAMINATION.own(made.rows))]
     started = "Trainings not finished: teacher BERT_CAT (LCE), contaminated with dl19. "
     assert any(text.startswith(started) for text in findings)
-    manifest = Manifest("results", "study", "study contamination")
-    save(tmp_path / "results", made.rows, manifest, made.values)
-    page = write_page(load_study(tmp_path / "results"), tmp_path / "page.html").read_text()
-    assert "BERT_CAT, not finished" in page
-    assert "TK, not finished" in page
 
 
 def test_what_rows_say_of_endings() -> None:

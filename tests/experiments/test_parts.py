@@ -58,19 +58,22 @@ def four_processors(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_parts_have_the_threads_of_their_trainings_in_every_process(tmp_path: Path) -> None:
     threads = 2
     before, told = torch.get_num_threads(), list[str]()
-    steps = Steps(tmp_path, told.append)
-    found = list(
-        in_parts(Engine(workers=2), steps, partial(make, steps), range(6), models(threads))
-    )
-    assert [one.item for one in found] == list(range(6))
+    steps, engine = Steps(tmp_path, told.append), Engine(workers=2)
+    # as students are: each needs its teacher, and nothing else
+    first = in_parts(engine, steps, partial(make, steps), range(3), models(threads))
+    items = (10 + one.item for one in first)
+    found = list(in_parts(engine, steps, partial(make, steps), items, models(threads)))
+    assert [one.item for one in found] == [10, 11, 12]
     assert {one.threads for one in found} == {threads}
     assert os.getpid() not in {one.process for one in found}
-    assert [line.split(":")[0] for line in told] == [f"step-{number}" for number in range(6)]
+    numbers = [int(line.split(":")[0].removeprefix("step-")) for line in told]
+    assert [number for number in numbers if number < 10] == [0, 1, 2]
+    assert [number for number in numbers if number >= 10] == [10, 11, 12]
     assert torch.get_num_threads() == before
     # alone, they are the same, and nothing is made again
-    again = list(in_parts(Engine(), steps, partial(make, steps), range(6), models(threads)))
+    again = list(in_parts(Engine(), steps, partial(make, steps), (10, 11, 12), models(threads)))
     assert again == [one._replace(process=os.getpid()) for one in found]
-    assert told[6:] == [f"step-{number}: done before" for number in range(6)]
+    assert told[6:] == [f"step-{number}: done before" for number in (10, 11, 12)]
 
 
 @pytest.mark.usefixtures("four_processors")
@@ -106,17 +109,6 @@ def test_how_many_parts_run_at_once_worked_by_hand(monkeypatch: pytest.MonkeyPat
         1,
     ]
     assert Engine(engine="ray", address="head:6379").at_once(4) is None
-
-
-@pytest.mark.usefixtures("four_processors")
-def test_parts_whose_items_are_the_parts_of_others(tmp_path: Path) -> None:
-    """As students are: each needs its teacher, and nothing else."""
-    steps, engine = Steps(tmp_path), Engine(workers=2)
-    first = in_parts(engine, steps, partial(make, steps), range(3), models(1))
-    second = in_parts(
-        engine, steps, partial(make, steps), (10 + one.item for one in first), models(1)
-    )
-    assert [one.item for one in second] == [10, 11, 12]
 
 
 def test_another_kind_of_device_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""What the leakage study measures, as rows: effectiveness with cross-validated sizes, effects by
+"""Rows of the leakage study: effectiveness with cross-validated sizes, effects by
 size, orders of models, memories.
 
 Where models rank and score leaked passages (leakage paper, Tables 6–8): a leaked passage is ranked
@@ -307,9 +307,6 @@ def _facts(model: str, kind: str) -> Facts:
 
 def _at(size: int) -> dict[str, Any]:
     return {"axis": "instances", "at": float(size), "label": f"{size:,}"}
-
-
-# -- leaked passages among the candidates ----------------------------------------------------------
 
 
 class LeakedPair(NamedTuple):

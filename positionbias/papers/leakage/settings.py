@@ -23,12 +23,7 @@ from positionbias.core.settings import (
 from positionbias.evaluation.cross_validation import FOLDS
 from positionbias.experiments.models import CANDIDATES, SEEDS, ModelSettings
 from positionbias.firststage.settings import Bm25Settings
-from positionbias.leakage.settings import (
-    KINDS,
-    Kind,
-    LeakedSettings,
-    LeakingPairs,
-)
+from positionbias.leakage.settings import KINDS, Kind, LeakedSettings, LeakingPairs
 from positionbias.papers import StudyCommand
 from positionbias.papers.leakage import CONDITIONS, NO
 from positionbias.training.config import refuse_validating

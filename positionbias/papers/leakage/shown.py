@@ -1,4 +1,4 @@
-"""How a leakage study is shown: the paper's Tables 3 to 8 and Figure 2, tests, orders of models,
+"""Presentation of a leakage study: the paper's Tables 3 to 8 and Figure 2, tests, orders of models,
 training sets.
 """
 
@@ -7,11 +7,7 @@ from __future__ import annotations
 from pandas import DataFrame
 
 from positionbias.evaluation.answers import LEVEL
-from positionbias.experiments.shown import (
-    capital,
-    comparison_question,
-    named,
-)
+from positionbias.experiments.shown import capital, comparison_question, named
 from positionbias.leakage.measured import PAPER
 from positionbias.papers.leakage import (
     CONDITIONS,
@@ -26,13 +22,7 @@ from positionbias.papers.leakage import (
 from positionbias.report.figure import Lines
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, records_of, said
-from positionbias.report.table import (
-    DOUBTFUL,
-    MARK,
-    RowTable,
-    Value,
-    where_printed,
-)
+from positionbias.report.table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.report.tiles import Answer, Answered, Question
 
 __all__ = ["SHOWN", "SIZES_FIGURE"]
@@ -47,9 +37,6 @@ TESTED = f"statistic == 'difference' and {TESTS}"
 MEAN = "statistic == 'mean' and axis == ''"
 BY_SIZE = "axis == 'instances' and subset != ''"
 CORRECTION = "Bonferroni"
-
-
-# --- tables ---------------------------------------------------------------------------------------
 
 
 EFFECTIVENESS = RowTable(
@@ -131,8 +118,6 @@ MEMORIES = (
     ),
 )
 
-# --- the figure -----------------------------------------------------------------------------------
-
 
 def _sizes_caption(rows: DataFrame) -> str:
     topics = rows.query(f"{BY_SIZE} and subset == '{LEAKED}'")["count"].max()
@@ -155,8 +140,6 @@ SIZES_FIGURE = Lines(
     free=True,
     places=2,
 )
-
-# --- sentences and answers ------------------------------------------------------------------------
 
 
 def _headline(rows: DataFrame) -> list[str]:
@@ -221,8 +204,6 @@ MEMORY_QUESTION = Question(
         "{difference.count:,} topics",
     ],
 )
-
-# --- page and terminal ----------------------------------------------------------------------------
 
 SHOWN = Presentation(
     study="leakage",

@@ -22,18 +22,13 @@ from positionbias.core.collection import Collection
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run
-from positionbias.experiments.measured import check_candidates
+from positionbias.experiments.measured import check_candidates, check_splits
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.step import record_of
 from positionbias.experiments.workspace import Workspace
 from positionbias.leakage.pairs import pairs_file
 from positionbias.leakage.settings import LeakedSettings
-from positionbias.leakage.trainsets import (
-    DEPTH,
-    LeakedInputs,
-    leaking_queries,
-    write_leaked_set,
-)
+from positionbias.leakage.trainsets import DEPTH, LeakedInputs, leaking_queries, write_leaked_set
 from positionbias.papers.leakage import NO
 from positionbias.papers.leakage.measured import (
     LeakageStudy,
@@ -48,16 +43,10 @@ from positionbias.papers.leakage.settings import LeakageSettings
 __all__ = ["run_study"]
 
 NOTES = (
-    (
-        "The training sets are drawn once, by the study's seed; the trainings' seeds shuffle them "
-        "and draw the first weights, as in the paper."
-    ),
+    "Training sets are drawn once; a training's seed draws first weights and shuffles its set.",
     "A topic's value is its mean over the training seeds, before a size is chosen.",
     "Bonferroni's correction is over all models and leakages of a measure.",
-    (
-        "MFR is the arithmetic mean of the first relevant rank, the number of candidates + 1 where "
-        "none is relevant."
-    ),
+    "MFR is the mean of first relevant ranks, the candidates + 1 where none is relevant.",
 )
 
 
@@ -69,8 +58,7 @@ def run_study(collection: Collection, settings: LeakageSettings, workspace: Work
             built, fewer topics than folds, or a fold without relevant passages.
         SettingError: a size without room for the leaked queries.
     """
-    for split in settings.splits:
-        collection.require(split)
+    check_splits(collection, settings.splits)
     target_folds(collection, settings)
     check_candidates(settings.candidates, collection)
     target = settings.target

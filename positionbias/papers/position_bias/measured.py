@@ -1,4 +1,4 @@
-"""What every study of position measures, as rows: systems on original and rotated passages,
+"""Rows of every study of position: systems on original and rotated passages,
 comparisons, places of answers, term similarity, trainings.
 
 A system has the passages of its training as ``training``, in a study of other collections the first
@@ -206,8 +206,6 @@ class _Measuring(Systems):
         self._published()
         return self.made
 
-    # -- collections -------------------------------------------------------------------------------
-
     def _collections(self) -> None:
         made, study, settings = self.made, self.study, self.settings
         options = HistogramOptions(matching=Matching(words=settings.words), seed=settings.seed)
@@ -247,8 +245,6 @@ class _Measuring(Systems):
                 chosen = queries if self.settings.test_queries is None else queries & judged
                 sides[side] |= chosen
         return sides
-
-    # -- comparisons -------------------------------------------------------------------------------
 
     def _models(self) -> list[Facts]:
         """Return the trained systems, without test passages."""
@@ -366,8 +362,6 @@ class _Measuring(Systems):
             cells |= {"against": against(tested.base, tested.system), "family": tested.family}
             printed = comparison.relative_as_printed
             self.made.add(tested.measure, "Δ as printed", printed, unit="share", **cells)
-
-    # -- term similarity and the paper -------------------------------------------------------------
 
     def _similarity(self) -> None:
         """Add MATS by training and probed passages, over trainings and of each."""

@@ -1,4 +1,4 @@
-"""How a study of position is shown: the paper's Tables 1 to 5 and Figures 1 and 2, changes by
+"""Presentation of a study of position: the paper's Tables 1 to 5 and Figures 1 and 2, changes by
 rotation, remedies, trainings.
 
 The paper calls rotated passages "debiased", and prints Δ = (debiased − original) / debiased.
@@ -23,13 +23,7 @@ from positionbias.evaluation.crossed import (
     speaks_of_method,
 )
 from positionbias.experiments.endings import ending_sentences, training_section
-from positionbias.experiments.shown import (
-    IDLE,
-    NAMES,
-    TRAIN_LONGER,
-    comparison_question,
-    parts_of,
-)
+from positionbias.experiments.shown import IDLE, NAMES, TRAIN_LONGER, comparison_question, parts_of
 from positionbias.papers.position_bias import (
     AT_INFERENCE,
     BASELINES,
@@ -54,13 +48,7 @@ from positionbias.report.figure import Forest, Mark
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, Record, bounds_of, records_of, said
 from positionbias.report.similarity import SECTION as SIMILARITY
-from positionbias.report.table import (
-    DOUBTFUL,
-    MARK,
-    RowTable,
-    Value,
-    where_printed,
-)
+from positionbias.report.table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.report.tiles import Answer, Answered, Question
 
 __all__ = ["SHOWN"]
@@ -78,8 +66,6 @@ def _along(family: str, statistic: str = "difference") -> str:
 
 CHANGED = f"{_along(TEST_SETS, 'relative')} and {MODELS} and first"
 
-
-# --- names ----------------------------------------------------------------------------------------
 
 ADVICE = {  # where rotation changes a model, by its training
     "original": "Train on rotated passages (posbias debias, or train --rotate-at-reading) and "
@@ -145,9 +131,6 @@ def _price(variant: str) -> str:
     ('none', 'reads each variant')
     """
     return IN_TRAINING.get(variant, "reads each variant" * variant.endswith(AT_INFERENCE))
-
-
-# --- tables ---------------------------------------------------------------------------------------
 
 
 def _over(rows: DataFrame) -> str:
@@ -223,8 +206,6 @@ CONTENTS = RowTable(
     notes=[where_printed(PRINTED)],
 )
 
-# --- figures --------------------------------------------------------------------------------------
-
 CHANGE_FIGURE = Forest(
     name="change",
     where=CHANGED,
@@ -254,8 +235,6 @@ REMEDY_FIGURE = Forest(
     marks=[Mark("statistic == 'mean'", "mean with its interval")],
     zero=False,
 )
-
-# --- answers --------------------------------------------------------------------------------------
 
 CHANGE_QUESTION = Question(
     by=["whole", "advice", "measure"],
@@ -292,8 +271,6 @@ REMEDY_QUESTION = comparison_question(
     good=False,
     advice="It raises the bias: choose another.",
 )
-
-# --- sentences ------------------------------------------------------------------------------------
 
 
 def _shown(row: Any, form: str = "+.1%") -> str:

@@ -33,21 +33,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import SettingError
 from positionbias.evaluation.records import Facts
-from positionbias.experiments.measured import as_ended, check_candidates
+from positionbias.experiments.measured import as_ended, check_candidates, check_splits
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.step import record_of
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.kinds import has_term_vectors
 from positionbias.models.remedies import AnyRemedy, Remedy
 from positionbias.models.shapes import TKConfig
-from positionbias.papers.position_bias import (
-    AT_INFERENCE,
-    NO_REMEDY,
-    TAUGHT,
-    VARIANTS,
-)
+from positionbias.papers.position_bias import AT_INFERENCE, NO_REMEDY, TAUGHT, VARIANTS
 from positionbias.papers.position_bias.measured import (
     ORIGINAL,
     PositionStudy,
@@ -72,7 +67,6 @@ __all__ = [
     "DEMO_COLLECTION",
     "DEMO_STUDY",
     "candidate_runs",
-    "check_splits",
     "run_demo",
     "run_position_bias",
     "run_remedies",
@@ -93,32 +87,6 @@ CONSISTENCY = 0.1  # the weight of that loss [decision]
 OFFSET = 200  # of random offsets, about the longest passages that these models read [decision]
 TEACHER = Remedy("rotate", 4)  # with which the scores of the model without a remedy teach
 TAUGHT_LOSS = "margin_mse"  # of its student [decision]
-
-
-# -- collections and candidates --------------------------------------------------------------------
-
-
-def check_splits(collection: Collection, splits: Sequence[str], tests: Sequence[str] = ()) -> None:
-    """Check that the collection has the splits, and that test splits share no query.
-
-    Raises:
-        InputError: one of these does not hold.
-    """
-    if missing := [split for split in splits if split not in collection.splits]:
-        raise InputError(
-            f"{collection.path}: wanted the splits {', '.join(splits)}; found no "
-            f"{', '.join(missing)} (there are {', '.join(collection.splits) or 'none'}); import it "
-            "with all of them (SQuAD, MS MARCO: --validation-queries N), or name others by "
-            "--test-split and --validation-split"
-        )
-    seen: dict[str, str] = {}
-    for split in tests:
-        for query_id, _ in collection.query_texts(split):
-            if seen.setdefault(query_id, split) != split:
-                raise InputError(
-                    f"--test-split: wanted splits that share no query; found {query_id!r} in "
-                    f"{seen[query_id]} and in {split}; study them separately"
-                )
 
 
 def candidate_runs(
@@ -143,9 +111,6 @@ def test_runs(
         split: workspace.test_sample(collection, split, run, number, seed=settings.seed)
         for split, run in chosen.items()
     }
-
-
-# -- the grid --------------------------------------------------------------------------------------
 
 
 class Training(NamedTuple):
@@ -317,9 +282,6 @@ def _named(text: Text) -> str:
     return f"{test}-" if draw is None else f"{test}-{draw}-"
 
 
-# -- position bias, by kind of positions -----------------------------------------------------------
-
-
 def run_position_bias(
     collection: Collection, settings: PositionBiasSettings, workspace: Workspace
 ) -> Path:
@@ -353,8 +315,6 @@ def _trainings(grid: Grid, settings: PositionBiasSettings) -> Iterator[Training]
             parts = [model.kind, positions, f"{_named((text, draw))}seed-{seed}"]
             yield Training(facts, "-".join(filter(None, parts)), path, grid.plan(model, seed))
 
-
-# -- remedies --------------------------------------------------------------------------------------
 
 ONCE = "rotated once"
 OF_POSITIONS = {variant: positions for positions, variant in VARIANTS.items()}
@@ -421,9 +381,6 @@ def _remedied(grid: Grid, settings: RemedySettings, once: Path) -> Iterator[Trai
         yield from (training(name) for name in names if name != TAUGHT)
 
 
-# -- transfer --------------------------------------------------------------------------------------
-
-
 def run_transfer(
     source: Collection, target: Collection, settings: TransferSettings, workspace: Workspace
 ) -> Path:
@@ -472,8 +429,6 @@ def _transferred(grid: Grid, before: Grid) -> Iterator[Training]:
             own = before.plan(model, seed)
             yield Training(began, f"{kind}-on-source-{rest}", path, own, (then,), begun=True)
 
-
-# -- the demo --------------------------------------------------------------------------------------
 
 # every answer's place is drawn from the biased density
 DEMO_COLLECTION = PlantedSettings(

@@ -1,5 +1,5 @@
-"""What the TripClick study measures, as rows: systems on tests, comparisons, depth curves, training
-sets, training logs.
+"""Rows of the TripClick study: systems on tests, comparisons, depth curves, training sets, training
+logs.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
@@ -109,10 +107,10 @@ class _Measuring(Systems):
         self.compare(self._tests("training sets", self._by_negatives()))
         for name, path in self.study.trainsets.items():
             self._set(name, path)
-        self._trainings()
+        for trial in self.study.trials:
+            if trial.trained is not None:
+                self.training(trial.facts, trial.seed, trial.trained)
         return self.made
-
-    # -- Tables 1 and 2 ----------------------------------------------------------------------------
 
     def _system(self, facts: Facts, test: JudgedSplit) -> None:
         """Measure one system on a test."""
@@ -145,8 +143,6 @@ class _Measuring(Systems):
             for measure in measures
         }
 
-    # -- tests -------------------------------------------------------------------------------------
-
     def _by_negatives(self) -> Iterable[tuple[Facts, Facts]]:
         """Compare every further training set of a model with BM25's negatives."""
         bases = ((facts, replace(facts, variant=REGENERATED)) for facts in self.runs)
@@ -162,8 +158,6 @@ class _Measuring(Systems):
                     sides = (self.values[base, test, measure], self.values[facts, test, measure])
                     family = f"{along}: {measure} on {test}"
                     yield Tested(family, measure, test, base, facts, paired(*sides))
-
-    # -- depth -------------------------------------------------------------------------------------
 
     def _curve(self, facts: Facts, test: JudgedSplit, runs: Sequence[Run]) -> None:
         """Add nDCG@10 at the re-ranking depths that the candidates reach, and its change from the
@@ -187,31 +181,14 @@ class _Measuring(Systems):
             own = {**system_cells(facts), **cells, **place}
             self.made.add(HEADLINE, "change", value, bounds, **own)
 
-    # -- trainings ---------------------------------------------------------------------------------
-
     def _set(self, name: str, path: Path) -> None:
-        """Add a training set's contents, and the share of false negatives where the truth is
-        known.
-        """
+        """Add a training set's contents, and the share of false negatives where it is known."""
         counts = count_set(Groups(path), self.collection, self.settings)
         for statistic, number in counts.items():
             self.made.add("training set", statistic, number, variant=name, unit="count")
         if counts["negatives"] and "false negatives" in counts:
             share = counts["false negatives"] / counts["negatives"]
             self.made.add("training set", "share false", share, variant=name)
-
-    def _trainings(self) -> None:
-        """Add the logs of all trainings, and for each system the mean over its seeds of what was
-        logged late.
-        """
-        late: dict[tuple[Facts, str], list[float]] = {}
-        for trial in self.study.trials:
-            if trial.trained is not None:
-                for name, value in self.training(trial.facts, trial.seed, trial.trained).items():
-                    late.setdefault((trial.facts, name), []).append(value)
-        for (facts, name), values in late.items():
-            cells = {**system_cells(facts), "trainings": len(values)}
-            self.made.add("training", name, float(np.mean(values)), **cells)
 
 
 def fall(bounds: Interval | None, margin: float) -> Fall:

@@ -243,8 +243,5 @@ BM25's candidates of every test, combines those of --ensemble, and retrieves wit
       --models bert_cat=allenai/scibert_scivocab_uncased \
               --models bert_dot=allenai/scibert_scivocab_uncased \
       --negatives-of original=own --out trip
-    posbias import planted --answers-each 4 --out clicks
-    posbias study tripclick clicks --test-split test:true --models tk \
-            --negatives-of original=passed-over --complete-qrels true --out bad
 """,
 )

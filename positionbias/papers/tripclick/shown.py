@@ -1,4 +1,4 @@
-"""How a TripClick study is shown: the paper's Tables 1 and 2, tests, training sets, and curves by
+"""Presentation of a TripClick study: the paper's Tables 1 and 2, tests, training sets, curves by
 depth.
 """
 
@@ -8,12 +8,7 @@ from pandas import DataFrame
 
 from positionbias.evaluation.answers import LEVEL, Compared
 from positionbias.experiments.endings import ending_sentences, training_section
-from positionbias.experiments.shown import (
-    EFFECT_NOTE,
-    comparison_cells,
-    comparison_question,
-    named,
-)
+from positionbias.experiments.shown import EFFECT_NOTE, comparison_cells, comparison_question, named
 from positionbias.papers.tripclick import HEADLINE, REGENERATED, Fall
 from positionbias.report.figure import Lines
 from positionbias.report.presentation import Presentation, RowSection
@@ -39,13 +34,6 @@ OVER_BM25 = "family.str.startswith('against BM25') and seed == -1"
 NEGATIVES = "family.str.startswith('training sets') and seed == -1"
 CURVE = "axis == 'depth' and statistic == 'mean'"
 OWN_SET = "measure == 'training set'"
-
-
-def _prepared(rows: DataFrame) -> DataFrame:
-    """Name systems; ``sets`` is the number of sets that a model was trained on."""
-    rows = named(rows)
-    trained = rows[rows["whose"] == ""].groupby("system")["variant"].nunique()
-    return rows.assign(sets=rows["system"].map(trained).fillna(0))
 
 
 RERANKING = RowTable(
@@ -142,27 +130,11 @@ def _headline(rows: DataFrame) -> list[str]:
 
 
 def _findings(rows: DataFrame) -> list[Finding]:
-    """Return findings on false negatives, training, negatives, and depth."""
-    return [
-        *_in_training(rows),
-        *ending_sentences(rows),
-        *_robust(rows),
-    ]
-
-
-def _in_training(rows: DataFrame) -> list[Finding]:
-    """Report what speaks for false negatives in a training set: their share, where it is known, and
-    the pairwise accuracy and margins of the trainings on it.
-    """
+    """Return findings on false negatives where they are known, ends of trainings, and depth."""
     false = "{trained}: {share false:.1%} of {negatives:,} negatives are relevant in truth."
-    logged = (
-        "{whole}: in the last half of training, pairwise accuracy {pair accuracy:.3f}, margin "
-        "{score margin:.2f}."
-    )
     texts = [said(false, one) for one in records_of(rows, ["trained"], OWN_SET)]
-    late = records_of(rows, ["whole"], "measure == 'training' and seed == -1 and sets > 1")
-    texts += [said(logged, one) for one in late]
-    return [Finding(text) for text in texts if text]
+    shares = [Finding(text) for text in texts if text]
+    return [*shares, *ending_sentences(rows), *_robust(rows)]
 
 
 def _robust(rows: DataFrame) -> list[Finding]:
@@ -203,7 +175,7 @@ NEGATIVES_QUESTION = comparison_question(
 )
 SHOWN = Presentation(
     study="tripclick",
-    prepare=_prepared,
+    prepare=named,
     headline=_headline,
     findings=_findings,
     questions=[BM25_QUESTION, NEGATIVES_QUESTION],

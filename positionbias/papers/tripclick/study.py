@@ -5,8 +5,7 @@ training negatives.
     → each test's candidates re-ranked, an ensemble; the collection encoded, searched
     → measures, tests, depth curves → report
 
-Every step is restartable (``experiments.step``). The collection and the given files are checked
-before the first.
+Every step is restartable (``experiments.step``); what is given is checked before the first.
 
 The paper's rule for training sets (§3.1) draws for each (query, clicked passage) up to N negatives,
 without replacement, from the query's candidates that are not judged relevant at any grade; each
@@ -33,7 +32,7 @@ from positionbias.core.publish import atomic_folder
 from positionbias.core.records import relevant_passages
 from positionbias.core.run import read_rankings
 from positionbias.evaluation.records import Facts
-from positionbias.experiments.measured import Trial, as_ended, check_candidates
+from positionbias.experiments.measured import Trial, as_ended, check_candidates, check_splits
 from positionbias.experiments.step import record_of
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
@@ -46,19 +45,10 @@ OWN_JUDGEMENTS = "own"  # the name of a split's own, unnamed set of judgements
 SHARD = 1 << 18  # groups
 
 NOTES = (
-    (
-        "Training sets are drawn once, by the study's seed; a training's seed draws its first "
-        "weights and orders its triples."
-    ),
-    (
-        "Re-rankers reorder BM25's candidates down to one depth, the same for all; no depth is "
-        "tuned (TripClick paper, §4.1)."
-    ),
+    "Training sets are drawn once; a training's seed draws first weights and orders its triples.",
+    "Re-rankers reorder BM25's candidates down to one depth for all, which is not tuned (§4.1).",
     "A query's value is its mean over training seeds, before anything else is computed.",
-    (
-        "An ensemble's score is the mean of its models' scores, each at mean 0 and deviation 1 "
-        "within a query."
-    ),
+    "An ensemble's score is the mean of its models' z-scores within a query.",
 )
 
 
@@ -199,12 +189,7 @@ def check_study(collection: Collection, settings: TripClickSettings) -> None:
     Raises:
         InputError: the first that is missing or does not fit.
     """
-    if missing := [split for split in settings.splits if split not in collection.splits]:
-        raise InputError(
-            f"{collection.path}: wanted the splits {', '.join(settings.splits)}; found no "
-            f"{', '.join(missing)} (there are {', '.join(collection.splits) or 'none'}); name "
-            "others by --source, --test-split and --validation-split"
-        )
+    check_splits(collection, settings.splits)
     validation = [JudgedSplit(settings.validation)] if settings.validation else []
     for test in (*settings.tests, *validation):
         own = {query_id for query_id, _ in collection.query_texts(test.split)}
@@ -220,9 +205,6 @@ def check_study(collection: Collection, settings: TripClickSettings) -> None:
         if judgements not in (None, OWN_JUDGEMENTS):
             collection.qrels(settings.source, judgements)
     check_candidates(settings.candidates, collection, large=(settings.source,))
-
-
-# -- training sets ---------------------------------------------------------------------------------
 
 
 def write_study_set(

@@ -1,4 +1,4 @@
-"""The arms of a study of position end to end on a small planted collection: kinds of positions,
+"""The arms of a study of position on a small planted collection, planned: kinds of positions,
 remedies.
 """
 
@@ -6,28 +6,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-import torch
-from pandas import DataFrame
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.core.rows import load
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
-from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias import (
     IN_TRAINING,
-    INSTEAD,
-    MOVED,
-    NO_REMEDY,
     OF_TK,
     VARIANTS,
 )
-from positionbias.papers.position_bias.settings import PositionBiasSettings, RemedySettings
-from positionbias.papers.position_bias.shown import REMEDY_TABLE, SHOWN
-from positionbias.papers.position_bias.study import run_position_bias, run_remedies, with_remedy
+from positionbias.papers.position_bias.settings import (
+    GridSettings,
+    PositionBiasSettings,
+    RemedySettings,
+)
+from positionbias.papers.position_bias.study import Grid, _trainings, run_remedies, with_remedy
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.training.config import TrainConfig
@@ -58,56 +55,28 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return planted(tmp_path_factory.mktemp("arms") / "planted")
 
 
-def run(collection: Collection, out: Path, settings: PositionBiasSettings) -> list[str]:
-    """Run the study; give back the steps that were made, in their order."""
-    told: list[str] = []
-    assert run_position_bias(collection, settings, Workspace(out, told.append)) == out / "results"
-    return [line.split(":")[0] for line in told if not line.endswith("done before")]
+def steps(run: Any, collection: Collection, settings: GridSettings, folder: Path) -> list[str]:
+    """Return the steps of a study, by a dry run."""
+    workspace = Workspace(folder / "study", dry_run=True)
+    run(collection, settings, workspace)
+    return [step.name for step in workspace.planned]
 
-
-def measured(study: Path) -> DataFrame:
-    return SHOWN.own(load(study / "results"))
-
-
-def differences(rows: DataFrame, family: str) -> DataFrame:
-    """Return the differences of a family over all trainings and queries."""
-    chosen = rows["family"].str.startswith(family) & (rows["statistic"] == "difference")
-    return rows[chosen & (rows["seed"] == -1) & (rows["subset"] == "")]
-
-
-def trained(steps: list[str]) -> list[str]:
-    return [step for step in steps if step.startswith("train-")]
-
-
-# -- positions of a model --------------------------------------------------------------------------
 
 POSITIONED = replace(PLAIN, positions=("sinusoid", "none"))
 
 
 def test_models_differ_in_their_positions_alone(collection: Collection, tmp_path: Path) -> None:
-    made = run(collection, tmp_path / "study", POSITIONED)
-    kinds = POSITIONED.positions
-    assert trained(made) == [
-        f"train-tk-{name}-{text}-seed-1" for name in kinds for text in ("original", "rotated-1")
+    grid = Grid.of(collection, POSITIONED, Workspace(tmp_path / "study", dry_run=True))
+    trainings = list(_trainings(grid, POSITIONED))
+    assert [training.name for training in trainings] == [
+        f"tk-{name}-{text}-seed-1"
+        for name in POSITIONED.positions
+        for text in ("original", "rotated-1")
     ]
-    words = torch.tensor([[2, 5, 3, 4]])
-    for name in kinds:
-        model = load_checkpoint(tmp_path / "study" / "models" / f"tk-{name}-original-seed-1").model
-        assert model.config == replace(TINY, positions=name)
-        with torch.no_grad():
-            turned = model.passage_vectors(words.flip(1)).flip(1)
-            same = torch.allclose(turned, model.passage_vectors(words), atol=1e-5)
-        assert same is (name == "none")
-    # rotated data and the usual model, less original data and the changed one, on each test
-    rows = measured(tmp_path / "study")
-    means = rows.query("statistic == 'mean' and measure == 'nDCG@10' and role == 're-ranker'")
-    mean = means.set_index(["variant", "training", "test"])["value"]
-    tested = differences(rows, INSTEAD)
-    assert list(tested["test"]) == list(BOTH)
-    for row in tested.itertuples():
-        assert (row.variant, row.training) == (VARIANTS["sinusoid"], "rotated")
-        usual = mean[row.variant, "rotated", row.test]
-        assert row.value == pytest.approx(usual - mean[VARIANTS["none"], "original", row.test])
+    for training in trainings:
+        name = training.name.split("-")[1]
+        assert training.plan.model == replace(TINY, positions=name)
+        assert training.facts.variant == VARIANTS[name]
 
 
 @pytest.mark.parametrize(
@@ -128,8 +97,6 @@ def test_positions_out_of_range_name_their_flag(change: dict, named: str) -> Non
         replace(POSITIONED, **change)
 
 
-# -- remedies --------------------------------------------------------------------------------------
-
 REMEDIES = RemedySettings(
     models=(ModelSettings("tk", TINY, TRAINING),),
     depth=4,
@@ -141,38 +108,24 @@ REMEDIES = RemedySettings(
 )
 
 
-@pytest.fixture(scope="module")
-def remedied(collection: Collection) -> Path:
-    place = collection.path.parent / "remedies"
-    assert run_remedies(collection, REMEDIES, Workspace(place)) == place / "results"
-    told: list[str] = []
-    run_remedies(Collection(collection.path), REMEDIES, Workspace(place, told.append))
-    assert all(line.endswith("done before") for line in told)
-    return place
-
-
-def test_every_remedy_is_trained_or_built_in_tested_and_moved(remedied: Path) -> None:
-    rows = measured(remedied)
+def test_every_remedy_is_trained_or_built_in_tested_and_moved(
+    collection: Collection, tmp_path: Path
+) -> None:
+    made = steps(run_remedies, collection, REMEDIES, tmp_path)
+    none, student = "tk-no-remedy-seed-1", "tk-taught-by-rotations-seed-1"
     # with the model that they are made of stand those at inference, and its student
-    variants = [NO_REMEDY, "rotate:2 at inference", "taught by rotations", "rotated once"]
-    means = rows.query("role == 're-ranker' and statistic == 'mean' and axis == ''")
-    tested = means[means["measure"] == "nDCG@10"]
-    assert list(tested["variant"].unique()) == variants
-    assert len(tested) == 2 * len(variants)
-    # of a few steps some models give the evidence no worth, and then it has no effect
-    moved = means[means["measure"] == MOVED]
-    assert 0 < len(moved) <= len(variants)
-    assert set(moved["test"]) == {"original"}
-    lines = REMEDY_TABLE.table(rows).rows
-    assert [row[1].text for row in lines] == variants
-    said = " ".join(finding.text for finding in SHOWN.findings(rows))
-    assert "No remedy is shown" in said or "Remedies that lower" in said
-    models = remedied / "models"
-    student = load_checkpoint(models / "tk-taught-by-rotations-seed-1").manifest.settings
-    assert student["training"]["loss"] == "margin_mse"
-    (teacher,) = (remedied / "taught").iterdir()
-    assert teacher.name == "tk-no-remedy-seed-1-rotate-4-on-train"
-    assert load_checkpoint(models / "tk-no-remedy-seed-1-rotate-2").model.kind == "remedied"
+    assert [step for step in made if step.startswith(("train-", "remedy-", "teach-"))] == [
+        f"train-{none}",
+        f"remedy-{none}-rotate-2",
+        f"remedy-{none}-rotate-4",
+        f"teach-{none}-rotate-4-on-train",
+        f"train-{student}",
+        "train-tk-rotated-once-seed-1",
+    ]
+    for model in (none, f"{none}-rotate-2", student, "tk-rotated-once-seed-1"):
+        for test in ("original", "rotated-1"):
+            assert f"rerank-{model}-on-{test}-test" in made
+        assert f"move-{model}-on-test" in made
 
 
 def test_what_remedies_change_in_a_plan() -> None:

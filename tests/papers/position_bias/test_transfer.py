@@ -146,25 +146,6 @@ def test_rows_of_table_5(finished: Path) -> None:
     ]
 
 
-def test_a_dry_run_with_one_training_done(
-    places: Path, source: Collection, target: Collection
-) -> None:
-    out = places / "half"
-
-    def stop(line: str) -> None:
-        if line.startswith("train-tk-on-source-original"):
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run_transfer(source, target, SETTINGS, Workspace(out, stop))
-    before = sorted(out.rglob("*"))
-    workspace = Workspace(out, dry_run=True)
-    run_transfer(source, target, SETTINGS, workspace)
-    assert sorted(out.rglob("*")) == before
-    assert [step.name for step in workspace.planned] == STEPS
-    assert [step.name for step in workspace.planned if not step.done] == STEPS[9:]
-
-
 def test_what_is_refused(places: Path, source: Collection, target: Collection) -> None:
     workspace = Workspace(places / "none")
     with pytest.raises(SettingError, match="wanted two collections"):

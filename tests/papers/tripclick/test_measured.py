@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from pandas import DataFrame
 
-from positionbias.core.groups import Groups
 from positionbias.core.interval import Interval
 from positionbias.core.rows import read_csv
 from positionbias.core.run import Run
@@ -134,17 +133,6 @@ def test_false_negatives_are_counted_exactly(rows: DataFrame) -> None:
     # regenerated: two of the nine candidates that were not clicked, of which one is relevant in
     # truth
     assert 0 < sets["regenerated", "share false"] < 0.5
-
-
-def test_sets_are_drawn_by_one_rule(tmp_path: Path) -> None:
-    study = made_up(tmp_path / "study", rank, tests=("tail_test",), seeds=(1,))
-    for name, path in study.trainsets.items():
-        groups = list(Groups(path))
-        assert all(group.labels == (1, 0) for group in groups)
-        assert all(group.passage_ids[0] == f"{group.query_id}-0" for group in groups)
-        assert len({(group.query_id, group.passage_ids[1]) for group in groups}) == len(groups)
-        if name == "original":
-            assert {group.passage_ids[1].rpartition("-")[2] for group in groups} == {"4", "5"}
 
 
 @pytest.mark.parametrize(
