@@ -19,6 +19,7 @@ import argparse
 import os
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -68,7 +69,7 @@ def before(
     answers, gold = {}, gold_pool(runs, settings)
     for kind in pool_kinds(runs.systems):
         drawn = draw_pools(runs, kind, range(POOLS), settings)
-        own = runs.of_kind(kind)
+        own = runs.kinds == kind
         for measure in measures:
             truth = score_pools(runs, gold[None], measure)[0]
             change = score_pools(runs, drawn.judged, measure) - truth
@@ -121,9 +122,11 @@ def permuted(permutations: int) -> dict[str, Any]:
     kinds.
     """
     runs, measures, settings = covid(), pool_measures(["RR", "nDCG@10"]), PoolSettings()
-    exchange = exchange_of(runs.systems, KINDS)
+    classes, _ = exchange_of(runs.systems, KINDS)
     old = [
-        before(runs.with_systems(exchanged(runs.systems, exchange, number, 2)), measures, settings)
+        before(
+            replace(runs, systems=exchanged(runs.systems, classes, number, 2)), measures, settings
+        )
         for number in range(permutations // 4)
     ]
     return {
@@ -139,7 +142,7 @@ def with_copies(runs: JudgedRuns, kind: str, share: float, seed: int) -> JudgedR
     """
     chosen = (runs.grades > 0) & (generator(seed, "copies").random(runs.unjudged) < share)
     moved = np.arange(runs.unjudged) + np.cumsum(chosen) - chosen
-    whose, old = runs.of_kind(kind), np.repeat(np.arange(runs.unjudged), 1 + chosen)
+    whose, old = runs.kinds == kind, np.repeat(np.arange(runs.unjudged), 1 + chosen)
     is_copy = np.zeros(len(old), bool)
     is_copy[moved[chosen] + 1] = True
     ranks = runs.ranks[:, old]
@@ -159,8 +162,8 @@ def planted(number: int) -> dict[str, Any]:
     before and after.
     """
     runs, measures, settings = covid(), pool_measures(["nDCG@10"]), PoolSettings()
-    exchange = exchange_of(runs.systems, KINDS)
-    runs = runs.with_systems(exchanged(runs.systems, exchange, number, 3))
+    classes, _ = exchange_of(runs.systems, KINDS)
+    runs = replace(runs, systems=exchanged(runs.systems, classes, number, 3))
     copied = with_copies(runs, "neural", SHARE, number)
     pairs = [Pair(of, measures, settings, [KINDS]) for of in (copied, runs)]
     gaps = [pair.effects(runs.systems)[:, 0] for pair in pairs]
@@ -180,7 +183,8 @@ def simulated(rate: float, seed: int) -> dict[str, Any]:
     )
     settings = PoolSettings(gold="all", seed=seed)
     if not rate:
-        runs = runs.with_systems(exchanged(runs.systems, exchange_of(runs.systems, KINDS), 0, seed))
+        classes, _ = exchange_of(runs.systems, KINDS)
+        runs = replace(runs, systems=exchanged(runs.systems, classes, 0, seed))
     old = before(runs, measures, settings)
     truth = -rate * old["traditional P@10"]["held"] * (simulation.weakest + simulation.best) / 2
     return {

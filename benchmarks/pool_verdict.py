@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import platform
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -107,20 +108,22 @@ def left_out(runs: OpenRuns, depth: int, group: int) -> dict[str, Any]:
     out = runs.group_of == group
     mine, others = ((runs.runs.ranks[own] < depth).any(axis=0) for own in (out, ~out))
     truth = score_grades(runs.runs, runs.grades[None], MEASURE)[0].mean(axis=0)
-    return {"records": judged(runs, out, runs.known & ~(mine & ~others), runs.groups[group], truth)}
+    return {
+        "records": judged(runs, out, runs.known & ~(mine & ~others), str(runs.groups[group]), truth)
+    }
 
 
 def across(runs: OpenRuns) -> dict[str, Any]:
     """Neural runs of groups without traditional ones, on the depth-10 pool of all traditional runs,
     which alone are known.
     """
-    kinds = np.array([system.kind for system in runs.runs.systems])
+    kinds = runs.runs.kinds
     traditional = kinds == "traditional"
     mixed = np.isin(runs.group_of, runs.group_of[traditional])
     truth = score_grades(runs.runs, runs.grades[None], MEASURE)[0].mean(axis=0)
     kept = runs.without(np.flatnonzero(~traditional & mixed), runs.known)
     rest = np.flatnonzero(traditional | ~mixed)
-    known = runs.known & runs.runs.pooled(traditional, DEPTH)
+    known = runs.known & (runs.runs.ranks[traditional] < DEPTH).any(axis=0)
     records = judged(kept, kinds[rest] == "neural", known, "", truth[rest])
     groups = {system.run: system.group for system in runs.runs.systems}
     return {"records": [{**record, "group": groups[record["run"]]} for record in records]}
@@ -129,7 +132,7 @@ def across(runs: OpenRuns) -> dict[str, Any]:
 def apart(runs: OpenRuns) -> OpenRuns:
     """The same runs, as if nobody knew which are of one group."""
     systems = [System(system.run, system.run, "") for system in runs.runs.systems]
-    return OpenRuns(runs.runs.with_systems(systems), runs.known, runs.depth)
+    return OpenRuns(replace(runs.runs, systems=systems), runs.known, runs.depth)
 
 
 def ungrouped(runs: OpenRuns, depth: int, group: int) -> dict[str, Any]:
@@ -139,7 +142,7 @@ def ungrouped(runs: OpenRuns, depth: int, group: int) -> dict[str, Any]:
     truth = score_grades(runs.runs, runs.grades[None], MEASURE)[0].mean(axis=0)
     return {
         "records": judged(
-            apart(runs), out, runs.known & ~(mine & ~others), runs.groups[group], truth
+            apart(runs), out, runs.known & ~(mine & ~others), str(runs.groups[group]), truth
         )
     }
 

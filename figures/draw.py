@@ -10,6 +10,7 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from tables import PANELS, PRICES, only, rows
 
 from positionbias.core.rows import read_csv
 from positionbias.papers.pooling.shown import BIAS
-from positionbias.papers.tripclick.shown import NEGATIVES_FIGURE
+from positionbias.papers.tripclick.shown import DEPTH_FIGURE
 from positionbias.papers.tripclick.shown import SHOWN as TRIPCLICK
 
 HERE = Path(__file__).parent
@@ -279,7 +280,14 @@ def contamination_planted_inflation() -> Figure:
 
 def tripclick_planted_negatives() -> Figure:
     """nDCG@10 of TK by re-ranking depth, by what its negatives are and whether it was finished."""
-    return NEGATIVES_FIGURE.draw(TRIPCLICK.own(rows("tripclick-planted-10")), WIDTH)
+    figure = replace(
+        DEPTH_FIGURE,
+        where="axis == 'depth' and statistic == 'mean' and sets > 1",
+        panel=("system", "split"),
+        heading="{system}, {split}",
+        series="trained",
+    )
+    return figure.draw(TRIPCLICK.own(rows("tripclick-planted-10")), WIDTH)
 
 
 FIGURES: Mapping[str, Callable[[], Figure]] = {

@@ -14,11 +14,11 @@ among them is an exact p. ``Rule`` decides all pairs of kinds, measures and cont
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from enum import StrEnum
 from itertools import combinations
 from math import factorial, prod
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,14 +26,14 @@ from positionbias.core.interval import Interval
 from positionbias.core.progress import track
 from positionbias.core.rows import Collected
 from positionbias.core.seeds import generator
+from positionbias.evaluation.significance import HOLM, corrected
 from positionbias.pooling.pools import Cells, draw_pools, gold_pool, pool_kinds
 from positionbias.pooling.runs import JudgedRuns, System, groups_of, kinds_of
 from positionbias.pooling.scores import PoolMeasure, score_pools
 from positionbias.pooling.settings import PoolSettings
 
 __all__ = [
-    "Contrast", "Exchange", "KindAnswer", "Pair", "Rule", "add_kinds", "exchange_of", "exchanged",
-    "holm",
+    "Contrast", "KindAnswer", "Pair", "Rule", "add_kinds", "exchange_of", "exchanged",
 ]  # fmt: skip
 
 PERMUTATIONS = 1_000
@@ -45,6 +45,7 @@ ENOUGH = 400
 GAP = 0.03  # of a score: the gap for the power, and the limit of a close interval [decision]
 LEVEL = 0.05
 _ROUNDING = 1e-12
+Classes = Sequence[Sequence[Sequence[int]]]  # of groups, by the numbers of their runs
 
 
 class Contrast(StrEnum):
@@ -60,9 +61,7 @@ class Contrast(StrEnum):
 
 
 class KindAnswer(StrEnum):
-    """The answer on a kind: pools underestimate it more, less, or by less than 0.03 either way, or
-    unknown.
-    """
+    """The answer on a kind: pools underestimate it more, less, or by less than 0.03 either way."""
 
     WORSE = "worse"
     BETTER = "better"
@@ -73,62 +72,40 @@ class KindAnswer(StrEnum):
 ANSWERS = list(KindAnswer)
 
 
-class Exchange(NamedTuple):
-    """``classes`` of groups, by the numbers of their runs; kinds are exchanged within a class.
-    ``arrangements`` counts the different outcomes.
+def exchange_of(systems: Sequence[System], kinds: Sequence[str]) -> tuple[Classes, int]:
+    """Return the groups that can exchange two kinds, in classes of equal size, and the number of
+    different outcomes: a group gets all labels of another one of its class. Groups with a run of a
+    third kind keep theirs [decision].
     """
-
-    classes: Sequence[Sequence[Sequence[int]]]
-    arrangements: int
-
-
-def exchange_of(systems: Sequence[System], kinds: Sequence[str]) -> Exchange:
-    """Return how two kinds can be exchanged; groups with a run of a third kind keep their labels.
-
-    A group gets all labels of another group of equal size. If this gives fewer than ``ENOUGH``
-    arrangements, only groups of a single kind exchange labels, with any sizes [decision].
-    """
-    labels: dict[Sequence[int], Sequence[str]] = {}
-    for group in sorted({system.group for system in systems}):
-        runs = [run for run, system in enumerate(systems) if system.group == group]
-        labels[tuple(runs)] = tuple(sorted(systems[run].kind for run in runs))
-    labels = {runs: own for runs, own in labels.items() if set(own) <= set(kinds)}
-    sizes = dict.fromkeys(map(len, labels))
-    by_size = [[runs for runs in labels if len(runs) == size] for size in sizes]
-    equal = _exchange(by_size, labels)
-    pure = {runs: own[:1] for runs, own in labels.items() if len(set(own)) == 1}
-    any_size = _exchange([list(pure)], pure)
-    enough = equal.arrangements >= min(ENOUGH, any_size.arrangements)
-    return equal if enough else any_size
+    members: dict[str, list[int]] = {}
+    for run, system in enumerate(systems):
+        members.setdefault(system.group, []).append(run)
+    labels = {
+        tuple(runs): tuple(sorted(systems[run].kind for run in runs))
+        for _, runs in sorted(members.items())
+        if {systems[run].kind for run in runs} <= set(kinds)
+    }
+    classes, arrangements = list[list[tuple[int, ...]]](), 1
+    for size in dict.fromkeys(map(len, labels)):
+        groups = [runs for runs in labels if len(runs) == size]
+        alike = Counter(labels[runs] for runs in groups)
+        orders = factorial(len(groups)) // prod(map(factorial, alike.values()))
+        if orders > 1:
+            classes.append(groups)
+            arrangements *= orders
+    return classes, arrangements
 
 
-def _exchange(
-    classes: Sequence[Sequence[Sequence[int]]], labels: Mapping[Sequence[int], Sequence[str]]
-) -> Exchange:
-    """Make an exchange: a class has as many arrangements as its groups' labels have orders."""
-    counts = [
-        factorial(len(groups)) // prod(map(factorial, Counter(map(labels.get, groups)).values()))
-        for groups in classes
-    ]
-    changing = [groups for groups, count in zip(classes, counts, strict=True) if count > 1]
-    return Exchange(changing, prod(counts))
-
-
-def exchanged(
-    systems: Sequence[System], exchange: Exchange, number: int, seed: int
-) -> list[System]:
+def exchanged(systems: Sequence[System], classes: Classes, number: int, seed: int) -> list[System]:
     """Return permutation ``number`` of the kinds, drawn by (seed, number); within a group in random
     order, so a group with runs of both kinds becomes another such group.
     """
     random = generator(seed, "kinds exchanged", number)
     permuted = list(systems)
-    for groups in exchange.classes:
+    for groups in classes:
         for group, other in zip(groups, random.permutation(len(groups)).tolist(), strict=True):
-            kinds = [systems[run].kind for run in groups[other]]
-            if len(kinds) != len(group):  # of one kind
-                kinds = kinds[:1] * len(group)
             for run, place in zip(group, random.permutation(len(group)).tolist(), strict=True):
-                permuted[run] = systems[run]._replace(kind=kinds[place])
+                permuted[run] = systems[run]._replace(kind=systems[groups[other][place]].kind)
     return permuted
 
 
@@ -159,21 +136,21 @@ def add_kinds(
     decided, effects = [], []
     for pair in pairs:
         observed = pair.effects(runs.systems)
-        few = pair.exchange.arrangements < ENOUGH
+        few = pair.arrangements < ENOUGH
         for (pool, kind, measure, variant), gap in zip(pair.tests, observed[:, 0], strict=True):
             cells: Cells = {"pool": pool, "kind": kind, "variant": variant}
             made.add(measure, "gap", gap, **cells)
-            exchanging = sum(map(len, pair.exchange.classes))
+            exchanging = sum(map(len, pair.classes))
             cells |= {"count": exchanging, "counted": "groups", "margin": GAP}
             if few:
-                ways = f"kinds can be permuted in only {pair.exchange.arrangements:,} ways"
+                ways = f"kinds can be permuted in only {pair.arrangements:,} ways"
                 cells |= {"answer": KindAnswer.UNKNOWN.value, "reason": ways}
                 made.add(measure, "effect of kind", None, **cells)
             else:
                 decided.append((measure, cells))
         if not few:
             drawn = [
-                pair.effects(exchanged(runs.systems, pair.exchange, number, settings.seed))
+                pair.effects(exchanged(runs.systems, pair.classes, number, settings.seed))
                 for number in track(numbers, "permuted kinds", len(numbers), unit="permutations")
             ]
             effects.append([observed, *drawn])
@@ -184,8 +161,8 @@ def add_kinds(
 
 
 class Pair:
-    """Two kinds: the ``tests`` (pool, kind, measure, contrast), their exchange, and effects under
-    any labels.
+    """Two kinds: the ``tests`` (pool, kind, measure, contrast), the groups that exchange kinds, and
+    effects under any labels.
     """
 
     def __init__(
@@ -197,7 +174,7 @@ class Pair:
     ) -> None:
         self.runs, self.measures, self.settings = runs, measures, settings
         self.directions = directions
-        self.exchange = exchange_of(runs.systems, directions[0])
+        self.classes, self.arrangements = exchange_of(runs.systems, directions[0])
         self.tests = [
             (pool, kind, measure.name, contrast.value)
             for pool, kind in directions
@@ -218,7 +195,7 @@ class Pair:
         """Return each run's mean change by query over the pools that may test it, by measure
         ``(queries, runs)``; NaN without any. Memory is that of ``POOLS`` pools.
         """
-        runs, tested = self.runs.with_systems(systems), np.zeros(len(systems))
+        runs, tested = replace(self.runs, systems=systems), np.zeros(len(systems))
         total = [np.zeros(gold.shape) for gold in self.gold]
         for start in range(0, pools, POOLS):
             drawn = draw_pools(runs, kind, range(start, start + POOLS), self.settings, size)
@@ -285,13 +262,15 @@ class Rule:
         tests = zip(self.distances.T, far.T - _ROUNDING, strict=True)
         nearer = np.stack([np.searchsorted(distances, own) for distances, own in tests], axis=1)
         p = (1 + drawn - nearer) / (1 + drawn)
-        p_holm = holm(p)
+        p_holm = np.array([corrected(row, HOLM) for row in p.tolist()])
         sure, close = (p_holm <= LEVEL) & (far > half), far + half < GAP
         answers = np.select([sure & (values < 0), sure & (values > 0), close], [0, 1, 2], 3)
         return values, half, p, p_holm, answers
 
     def add(self, made: Collected, test: int, measure: str, cells: Cells) -> None:
-        """Add the answer to a test and its error rates."""
+        """Add the answer to a test and its error rates: how often kinds that are permuted again are
+        called worse or better, and how often worse with ``GAP`` planted in the effect.
+        """
         from scipy import stats
 
         value, half, p, p_holm, answer = (own[0, test] for own in self.judged(self.observed))
@@ -306,20 +285,7 @@ class Rule:
         bounds = Interval(float(ends.low), float(ends.high))
         drawn: Cells = {"count": len(called), "counted": "permutations", "interval": "draws"}
         made.add(measure, "false alarms", alarms.statistic, bounds, **drawn, **cells)
-        made.add(measure, "power", self.power(test, GAP), **cells)
-
-    def power(self, test: int, gap: float) -> float:
-        """Return how often a gap, added to the permuted effects of a test, is called worse."""
         planted = self.held_out.copy()
-        planted[:, test, 0] -= gap
-        return float((self.judged(planted)[-1][:, test] == 0).mean())
-
-
-def holm(p: np.ndarray) -> np.ndarray:
-    """Return Holm's adjusted p-values of each row, ``(n, tests)``: the largest of (tests − i) ·
-    p₍ᵢ₎ up to a test's own place, at most 1.
-    """
-    order = np.argsort(p, axis=1)
-    factors = np.arange(p.shape[1], 0, -1)
-    adjusted = np.maximum.accumulate(np.take_along_axis(p, order, axis=1) * factors, axis=1)
-    return np.take_along_axis(np.minimum(adjusted, 1), np.argsort(order, axis=1), axis=1)
+        planted[:, test, 0] -= GAP
+        power = (self.judged(planted)[-1][:, test] == 0).mean()
+        made.add(measure, "power", float(power), **cells)

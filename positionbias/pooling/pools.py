@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.errors import InputError
-from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected
 from positionbias.core.seeds import generator
-from positionbias.evaluation.bootstrap import bounded, span_of, t_interval
+from positionbias.evaluation.bootstrap import span_of
 from positionbias.evaluation.crossed import over_trainings
 from positionbias.pooling.runs import JudgedRuns, System, groups_of, kinds_of
 from positionbias.pooling.scores import PoolMeasure, score_pools
@@ -26,7 +25,7 @@ from positionbias.pooling.settings import PoolSettings
 
 __all__ = [
     "ALL", "NOTES", "Cells", "DrawnPools", "add_counts", "add_coverage", "add_reliability",
-    "change_interval", "draw_pools", "gold_pool", "pool_kinds", "pool_rows",
+    "draw_pools", "gold_pool", "pool_kinds", "pool_rows",
 ]  # fmt: skip
 
 NOTES = (
@@ -41,11 +40,10 @@ Cells = dict[str, Any]  # of a row
 
 
 class DrawnPools(NamedTuple):
-    """Pools of one kind: the ``groups`` that feed each, ``judged (pools, judgements)`` and
-    ``test (pools, runs)``, both bool.
+    """Pools of one kind: the judgements of each, ``judged (pools, judgements)``, and the systems
+    that it tests, ``test (pools, runs)``, both bool.
     """
 
-    groups: Sequence[Sequence[str]]
     judged: np.ndarray
     test: np.ndarray
 
@@ -76,18 +74,17 @@ def draw_pools(
     """Draw depth-k pools from the runs of ``size`` groups of ``kind`` (by default half, rounded
     down); runs of no drawn group are the test systems. A draw is keyed by (seed, kind, number).
     """
-    groups = groups_of(runs.systems, kind)
+    groups, within = groups_of(runs.systems, kind), runs.ranks < settings.depth
+    feeding = [within[(runs.kinds == kind) & (runs.groups == group)] for group in groups]
+    fed = np.array([ranks.any(axis=0) for ranks in feeding])
     size = len(groups) // 2 if size is None else size
-    group_of, of_kind = np.array([system.group for system in runs.systems]), runs.of_kind(kind)
-    within = runs.ranks < settings.depth
-    fed = np.array([within[of_kind & (group_of == group)].any(axis=0) for group in groups])
     drawn = [
         generator(settings.seed, "pool groups", kind, number).permutation(len(groups))[:size]
         for number in numbers
     ]
-    feeding = [[groups[place] for place in sorted(places.tolist())] for places in drawn]
     judged = np.array([fed[places].any(axis=0) for places in drawn])
-    return DrawnPools(feeding, judged, np.array([~np.isin(group_of, own) for own in feeding]))
+    names = np.array(groups)
+    return DrawnPools(judged, np.array([~np.isin(runs.groups, names[own]) for own in drawn]))
 
 
 def gold_pool(runs: JudgedRuns, settings: PoolSettings) -> np.ndarray:
@@ -98,8 +95,8 @@ def gold_pool(runs: JudgedRuns, settings: PoolSettings) -> np.ndarray:
 def pool_rows(collection: str) -> Collected:
     """Return where the rows of one collection's pools are gathered.
 
-    Their keys are ``pool``, the kind whose groups feed the pools ("gold": the reference); ``kind``,
-    the kind of the systems that are judged ("all": every kind); ``run``, one run.
+    Their keys are ``pool``, the kind whose groups feed the pools; ``kind``, the kind of the systems
+    that are judged ("all": every kind); ``run``, one run.
     """
     return Collected({"study": "pooling", "collection": collection}, ("pool", "kind", "run"))
 
@@ -107,10 +104,9 @@ def pool_rows(collection: str) -> Collected:
 def add_counts(made: Collected, runs: JudgedRuns, level: int) -> None:
     """Add the counts of a collection; ``level`` is the lowest grade of a relevant document."""
     for kind in (*kinds_of(runs.systems), ALL):
-        own = [system for system in runs.systems if kind in (system.kind, ALL)]
-        made.add("collection", "systems", len(own), kind=kind, unit="count")
-        groups = len({system.group for system in own})
-        made.add("collection", "groups", groups, kind=kind, unit="count")
+        groups = runs.groups[(runs.kinds == kind) | (kind == ALL)]
+        made.add("collection", "systems", len(groups), kind=kind, unit="count")
+        made.add("collection", "groups", len(set(groups)), kind=kind, unit="count")
     relevant = (runs.grades >= level).sum()
     counts = {"queries": len(runs.query_ids), "judgements": runs.unjudged, "relevant": relevant}
     for statistic, number in {**counts, "relevant from": level}.items():
@@ -120,13 +116,10 @@ def add_counts(made: Collected, runs: JudgedRuns, level: int) -> None:
 def add_coverage(made: Collected, runs: JudgedRuns, depth: int, level: int) -> None:
     """Add the documents judged ``level`` or more within rank k of each kind's runs, "found", and
     those in no other kind's, "alone", for every k (Yilmaz et al. 2020, Figure 1).
-
-    Unjudged documents are missing, so deep pools are understated; and kinds have different numbers
-    of runs, and more runs find more.
     """
     made.add("collection", "pool depth", depth, unit="count")
     kinds = kinds_of(runs.systems)
-    best = np.array([runs.ranks[runs.of_kind(kind)].min(axis=0) for kind in kinds])
+    best = np.array([runs.ranks[runs.kinds == kind].min(axis=0) for kind in kinds])
     for at in range(1, max(min(_CURVE, runs.places.shape[2]), depth) + 1):
         pools = (best < at) & (runs.grades >= level)
         alone = pools & (pools.sum(axis=0) == 1)
@@ -153,19 +146,15 @@ def add_reliability(
     for kind in pool_kinds(runs.systems):
         pools = draw_pools(runs, kind, range(settings.pools), settings)
         for measure, truth in truths.items():
-            values = score_pools(runs, pools.judged, measure)
-            by_gold, by_pool = truth.mean(axis=0), values.mean(axis=1)
-            figures = {"gold": by_gold, "by the pool": by_pool}
+            by_gold = truth.mean(axis=0)
+            by_pool = score_pools(runs, pools.judged, measure).mean(axis=1)
+            figures = {"gold": by_gold, "by the pool": by_pool, "change": by_pool - by_gold}
             for test in (*kinds_of(runs.systems), ALL):
-                members = pools.test & (runs.of_kind(test) | (test == ALL))
+                members = pools.test & ((runs.kinds == test) | (test == ALL))
                 cells: Cells = {"pool": kind, "kind": test}
                 for statistic, of_runs in figures.items():
                     made.add(measure.name, statistic, _mean(of_runs, members), **cells)
                 _add_order(made, measure.name, by_gold, by_pool, members, cells)
-                change = _mean(by_pool - by_gold, members)
-                bounds = change_interval(runs, values - truth, members, pools, kind)
-                cells |= {"interval": "queries", "count": len(members), "counted": "pools"}
-                made.add(measure.name, "change", change, bounds, **cells)
             for run in np.flatnonzero(pools.test[0]).tolist():
                 name, group, test = runs.systems[run]
                 point: Cells = {"pool": kind, "kind": test, "run": name, "variant": "pool 0"}
@@ -210,47 +199,3 @@ def _add_order(
     made.add(measure, "tau_b", taus[0], variant="pool 0", **cells)
     counts: Cells = {"interval": "draws", "count": len(defined), "counted": "pools"}
     made.add(measure, "tau_b", mean, bounds, **counts, **cells)
-
-
-def change_interval(
-    runs: JudgedRuns, changes: np.ndarray, members: np.ndarray, pools: DrawnPools, kind: str
-) -> Interval | None:
-    """Return the interval, over groups and topics, of the mean change of the test systems
-    ``members (pools, runs)``, of ``changes (pools, queries, runs)``.
-
-        se² = r / (K − r) · Var_p(x_p)  +  (H − 1) / H · Σ_h (x₍₋h₎ − x̄₍₋₎)²  +  Var_q(x_q) / Q
-
-    x_p is the change under pool p, x_q the change of topic q, x₍₋h₎ the mean without group h. A
-    pool is fed by r of the K groups of its kind, so pools are samples of groups, and their spread
-    estimates the variance over groups of that kind, as feeders and, if not drawn, as test systems:
-    the delete-d jackknife (Shao and Wu 1989). It does not shrink as more pools are drawn. The
-    second term is the jackknife over the H test groups that never feed these pools; the third is
-    over topics. Interactions of groups and topics are in several terms, which is conservative
-    [decision]. The interval is t, with Satterthwaite's degrees of freedom from the terms' K − 1 (or
-    pools − 1, if less), H − 1 and Q − 1. None with only one pool or test group, or fewer than five
-    topics.
-    """
-    changes, members = changes[members.any(axis=1)], members[members.any(axis=1)]
-    of_pools, fed = groups_of(runs.systems, kind), len(pools.groups[0])
-    group_of = np.array([system.group for system in runs.systems])
-    others = sorted(set(group_of[members.any(axis=0)]) - set(of_pools))
-    if min(len(members), changes.shape[1], len(of_pools)) < 2 or len(others) == 1:
-        return None
-    grid = np.einsum("pqr,pr->pq", changes, members) / members.sum(axis=1)[:, None]
-    queries = grid.shape[1]
-    over_groups = fed / (len(of_pools) - fed) * grid.mean(axis=1).var(ddof=1)
-    terms = [
-        (over_groups, min(len(of_pools), len(grid)) - 1),
-        (grid.mean(axis=0).var(ddof=1) / queries, queries - 1),
-    ]
-    if others:
-        by_run, freedom = changes.mean(axis=1), len(others) - 1
-        without = [_mean(by_run, members & (group_of != own)) or 0.0 for own in others]
-        terms.append((freedom * np.var(without), freedom))
-    variance = sum(term for term, _ in terms)
-    if variance <= 0:
-        return None
-    freedom = variance**2 / sum(term**2 / own for term, own in terms)
-    method = f"t over {len(of_pools) + len(others)} groups and {queries} topics"
-    interval = t_interval(float(grid.mean()), float(variance**0.5), float(freedom), method)
-    return bounded(interval, queries, span_of(grid, changes=True))

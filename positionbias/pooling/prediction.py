@@ -30,7 +30,7 @@ from positionbias.pooling.scores import NO_GRADE, PoolMeasure, score_grades
 from positionbias.pooling.unjudged import PLACES, OpenRuns, left_out_documents
 
 __all__ = [
-    "FEWEST_GROUPS", "Calibration", "Errors", "Learned", "Relevance", "calibrated", "draw_grades",
+    "FEWEST_GROUPS", "Calibration", "Learned", "Relevance", "calibrated", "draw_grades",
     "draw_scores", "errors_left_out", "fit_relevance", "learn", "spread_over_runs",
 ]  # fmt: skip
 
@@ -49,10 +49,8 @@ _NOTHING = 1e-12  # rounding error of a deviation
 
 class Relevance(NamedTuple):
     """A fit: increasing ``grades (levels,)`` from the least relevant one, their ``cuts``, slopes
-    and effects of queries.
-
-    ``least`` and ``most`` are the ends of the fitted features, at which they are clipped
-    [decision].
+    and effects of queries. Features are clipped at the ends of the fitted ones, ``least`` and
+    ``most`` [decision].
     """
 
     grades: np.ndarray
@@ -237,19 +235,12 @@ def draw_scores(
     return score_grades(pool.runs.only(runs), drawn, measure)
 
 
-class Errors(NamedTuple):
-    """Errors of a left-out group's runs: true minus mean score, and the ``deviation`` of the draws,
-    each ``(runs,)``.
-    """
-
-    error: np.ndarray
-    deviation: np.ndarray
-
-
 def errors_left_out(
     pool: OpenRuns, learned: Learned, measure: PoolMeasure, seed: int
-) -> list[Errors]:
-    """Return the errors, by group, of runs that would have unjudged documents without it."""
+) -> list[np.ndarray]:
+    """Return the errors, by group, of runs that would have unjudged documents without it: true
+    minus mean score, and the deviation of the draws, ``(2, runs)``.
+    """
     true = score_grades(pool.runs, pool.grades[None], measure)[0].mean(axis=0)
     errors = []
     for group, (part, fit) in enumerate(learned.left_out):
@@ -258,9 +249,9 @@ def errors_left_out(
             random = generator(seed, "grades of left-out documents", pool.runs.systems[run].run)
             grades = draw_grades(fit, fit.log_odds(own), learned.spread, _DRAWS, random)
             scores = draw_scores(pool, [run], judged, own, grades, measure).mean(axis=(1, 2))
-            of_group.append((true[run] - scores.mean(), scores.std()))
-        found = np.array([own for own in of_group if own[1] > _NOTHING]).reshape(-1, 2)
-        errors.append(Errors(*found.T))
+            if scores.std() > _NOTHING:
+                of_group.append((true[run] - scores.mean(), scores.std()))
+        errors.append(np.array(of_group).reshape(-1, 2).T)
     return errors
 
 
@@ -280,10 +271,8 @@ class Calibration(NamedTuple):
     runs: int
 
     def interval(self, mean: float, deviation: float) -> Interval:
-        """Return the 95 % prediction interval of a score, given the draws' mean and deviation.
-
-        If nothing is unjudged, the floor remains: documents of others may still lower nDCG, as the
-        bounds show.
+        """Return the 95 % prediction interval of a score, given the draws' mean and deviation. If
+        nothing is unjudged, the floor remains: documents of others may still lower nDCG.
         """
         sigma = np.hypot(deviation, self.floor)
         middle, half = mean + sigma * self.shift, sigma * self.scale * _t(self.freedom)
@@ -308,30 +297,30 @@ class Calibration(NamedTuple):
         return np.where(deviation > _NOTHING, np.hypot(deviation, self.floor), 0.0)
 
 
-def calibrated(errors: Sequence[Errors]) -> Calibration | None:
-    """Calibrate by the errors of left-out runs, by group; None with errors of fewer than four
-    groups.
+def calibrated(errors: Sequence[np.ndarray]) -> Calibration | None:
+    """Calibrate by the errors of left-out runs, ``(2, runs)`` by group; None with errors of fewer
+    than four groups.
     """
-    there = [own for own in errors if len(own.error)]
+    there = [own for own in errors if own.shape[1]]
     if len(there) < FEWEST_GROUPS:
         return None
     covered = []
-    for place, own in enumerate(there):
+    for place, (error, deviation) in enumerate(there):
         shift, scale, floor = _likeliest(there[:place] + there[place + 1 :])
-        z = own.error / np.hypot(own.deviation, floor)
+        z = error / np.hypot(deviation, floor)
         covered.append((np.abs(z - shift) <= scale * _t(len(there) - 2)).mean())
-    runs = sum(len(own.error) for own in there)
+    runs = sum(own.shape[1] for own in there)
     return Calibration(*_likeliest(there), len(there) - 1, float(np.mean(covered)), runs)
 
 
-def _likeliest(errors: Sequence[Errors]) -> tuple[float, float, float]:
+def _likeliest(errors: Sequence[np.ndarray]) -> tuple[float, float, float]:
     """Return the shift, scale and floor under which normal errors are likeliest, with each group
     counted once.
     """
-    error, deviation = (np.concatenate(own) for own in zip(*errors, strict=True))
-    sizes = [len(own.error) for own in errors]
-    weight, groups = np.repeat(1 / np.array(sizes), sizes), len(errors)
-    found = []
+    error, deviation = np.concatenate(errors, axis=1)
+    sizes, groups = [own.shape[1] for own in errors], len(errors)
+    weight = np.repeat(1 / np.array(sizes), sizes)
+    fits = []
     for floor in _FLOORS:
         sigma = np.hypot(deviation, floor)
         shift = weight @ (error / sigma) / groups
@@ -339,8 +328,8 @@ def _likeliest(errors: Sequence[Errors]) -> tuple[float, float, float]:
         scale = max(float(np.sqrt(squares)), _NOTHING)
         z = (error / sigma - shift) / scale
         loss = weight @ (np.log(sigma * scale) + z**2 / 2)
-        found.append((float(loss), float(shift), scale, floor))
-    return min(found)[1:]
+        fits.append((float(loss), float(shift), scale, floor))
+    return min(fits)[1:]
 
 
 def _t(freedom: int) -> float:

@@ -2,9 +2,8 @@
 at their ranks.
 
 A judgement is a (query, document) pair, numbered 0 … J − 1 by query and, within a query, from the
-highest grade down. All unjudged documents share the number J, and a rank beyond the end of a
-ranking has J + 1. So a pool is a bool array over judgements, and a run's score under a pool needs
-no identifiers.
+highest grade down. An unjudged document has the number J, a rank beyond the end of a ranking J + 1.
+So a pool is a bool array over judgements, and scores under it need no identifiers.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ def read_systems(path: Path | str) -> list[System]:
     """Read tab-separated lines; the first names the columns run, group and kind, in any order.
 
     Raises:
-        InputError: missing columns, an incomplete line, a repeated run, or no lines.
+        InputError: an incomplete line, a repeated run, or no lines.
     """
     lines = (line.removeprefix("\ufeff") for _, line in file_lines(path) if line.strip())
     rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
@@ -130,10 +129,8 @@ def find_runs(folder: Path | str, table: Path | str | None) -> RunFiles:
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedRuns:
     """``places (queries, runs, depth)`` int32: the judgement at each rank;
-    ``ranks (runs, judgements)`` uint16, from 0: its rank.
-
-    ``grades (judgements,)`` and ``starts (queries + 1,)``, where each query's judgements begin;
-    ``documents`` are their identifiers.
+    ``ranks (runs, judgements)`` uint16: its rank, from 0; ``grades (judgements,)``; and
+    ``starts (queries + 1,)``: where each query's judgements begin.
     """
 
     systems: Sequence[System]
@@ -142,7 +139,6 @@ class JudgedRuns:
     ranks: np.ndarray
     grades: np.ndarray
     starts: np.ndarray
-    documents: Sequence[str] = ()
 
     @property
     def unjudged(self) -> int:
@@ -154,20 +150,20 @@ class JudgedRuns:
         """Return the mask of ranks with a document, ``(queries, runs, depth)`` bool."""
         return self.places <= self.unjudged
 
+    @property
+    def groups(self) -> np.ndarray:
+        """Return each run's group, ``(runs,)``."""
+        return np.array([system.group for system in self.systems])
+
+    @property
+    def kinds(self) -> np.ndarray:
+        """Return each run's kind, ``(runs,)``."""
+        return np.array([system.kind for system in self.systems])
+
     def by_query(self, chosen: np.ndarray) -> np.ndarray:
-        """Count the chosen judgements of each query, ``(…, queries)`` of ``chosen (…, judgements)``
-        bool.
-        """
+        """Count the chosen judgements of each query, ``(…, queries)`` of ``(…, judgements)``."""
         # every query has a judgement, so starts are distinct
         return np.add.reduceat(chosen, self.starts[:-1], axis=-1, dtype=np.int64)
-
-    def of_kind(self, kind: str) -> np.ndarray:
-        """Return the mask of a kind's runs, ``(runs,)`` bool."""
-        return np.array([system.kind == kind for system in self.systems], bool)
-
-    def with_systems(self, systems: Sequence[System]) -> JudgedRuns:
-        """Return the same runs under other labels, in the same order."""
-        return replace(self, systems=systems)
 
     def only(self, runs: Sequence[int] | np.ndarray) -> JudgedRuns:
         """Return some of the runs, by number, in the order given."""
@@ -191,7 +187,7 @@ def judge_runs(runs: Iterable[tuple[System, Run]], qrels: Iterable[Qrel]) -> Jud
     for number, qrel in enumerate(ordered):
         numbers.setdefault(qrel.query_id, {})[qrel.passage_id] = number
     unjudged = len(ordered)
-    systems, rows = [], []
+    systems, rows, ranks = [], [], []
     for system, run in runs:
         row = np.full((len(numbers), min(DEEPEST, run.depth)), unjudged + 1, np.int32)
         for place, (query_id, of_query) in enumerate(numbers.items()):
@@ -203,16 +199,17 @@ def judge_runs(runs: Iterable[tuple[System, Run]], qrels: Iterable[Qrel]) -> Jud
                 f"run {run.name!r}: wanted at least one of {len(numbers):,} judged queries; found "
                 "none; check that the run belongs to these judgements"
             )
+        query, rank = np.nonzero(row < unjudged)
+        ranks.append(np.full(unjudged, NOT_RETRIEVED, np.uint16))
+        ranks[-1][row[query, rank]] = rank
         systems.append(system)
         rows.append(row)
     depth = max(row.shape[1] for row in rows)
-    places = np.full((len(numbers), len(rows), depth), unjudged + 1, np.int32)
-    ranks = np.full((len(rows), unjudged), NOT_RETRIEVED, np.uint16)
-    for number, row in enumerate(rows):
-        places[:, number, : row.shape[1]] = row
-        query, rank = np.nonzero(row < unjudged)
-        ranks[number, row[query, rank]] = rank
+    padded = [
+        np.pad(row, ((0, 0), (0, depth - row.shape[1])), constant_values=unjudged + 1)
+        for row in rows
+    ]
     grades = np.array([qrel.grade for qrel in ordered], np.int32)
     starts = np.cumsum([0, *map(len, numbers.values())])
-    documents = [qrel.passage_id for qrel in ordered]
-    return JudgedRuns(systems, list(numbers), places, ranks, grades, starts, documents)
+    places, query_ids = np.stack(padded, axis=1), list(numbers)
+    return JudgedRuns(systems, query_ids, places, np.stack(ranks), grades, starts)

@@ -13,10 +13,7 @@ from positionbias.core.errors import SettingError
 from positionbias.evaluation.measures import parse_measure
 from positionbias.pooling.runs import JudgedRuns
 
-__all__ = [
-    "NO_GRADE", "PoolMeasure", "discounts", "judged_shares", "pool_measures", "score_grades",
-    "score_pools",
-]  # fmt: skip
+__all__ = ["NO_GRADE", "PoolMeasure", "discounts", "pool_measures", "score_grades", "score_pools"]
 
 NO_GRADE = -1  # grade of an unjudged document
 
@@ -55,10 +52,7 @@ def pool_measures(names: Sequence[str], level: int = 1) -> list[PoolMeasure]:
 
 def score_pools(runs: JudgedRuns, pools: np.ndarray, measure: PoolMeasure) -> np.ndarray:
     """Score every run on every query under every pool, ``(pools, queries, runs)``, of
-    ``pools (pools, judgements)`` bool.
-
-    A query without relevant documents in the pool counts 0. Memory: about 40 bytes per pool, query
-    and run, and 8 per pool and judgement.
+    ``pools (pools, judgements)`` bool. Memory: about 40 bytes per pool, query and run.
     """
     grades = np.where(pools, np.maximum(runs.grades, NO_GRADE), NO_GRADE)
     return score_grades(runs, grades.astype(np.int16), measure)
@@ -71,6 +65,8 @@ def score_grades(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> 
         nDCG  Σ_{rank ≤ k} g / log2(rank + 1) over the same sum for the best order, g ≥ 0
         P     the number of relevant documents among the first k, over k
         RR    1 / rank of the first relevant document
+
+    A query without a relevant document counts 0.
     """
     if measure.kind == "RR":
         return _reciprocal_rank(runs, grades, measure)
@@ -111,12 +107,3 @@ def _reciprocal_rank(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure)
         value[place[hit]] = 1 / (rank + 1)
         place, draw, ranking = place[~hit], draw[~hit], ranking[~hit]
     return value.reshape(len(grades), *shape)
-
-
-def judged_shares(runs: JudgedRuns, pools: np.ndarray, depth: int) -> np.ndarray:
-    """Return Judged@depth of every run and query under every pool, ``(pools, queries, runs)``; NaN
-    if a run has no documents for a query.
-    """
-    judged = np.pad(pools, ((0, 0), (0, 2)))[:, runs.places[:, :, :depth]].sum(axis=-1)
-    ranked = runs.there[:, :, :depth].sum(axis=-1)
-    return judged / np.where(ranked, ranked, np.nan)

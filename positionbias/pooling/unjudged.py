@@ -1,12 +1,9 @@
 """Number the unjudged documents of runs, and describe them by features from the pooled runs.
 
-All documents at the top of a run are numbered, judged or not, so that unjudged documents shared by
-runs are recognised; the judgements are a pool within these documents.
-
-A left-out pooled group gives labelled examples: documents that would be unjudged without it, with
-their grades. Documents that are unjudged even with it count as not relevant, as in the scores of
-pooled runs. So a fit to them gives the probability that a document would be judged relevant if the
-run took part in the pool.
+All documents at the top of a run are numbered, so that unjudged documents shared by runs are
+recognised; the judgements are a pool within these documents. A left-out pooled group gives labelled
+examples: documents that would be unjudged without it, with their grades. Documents that are
+unjudged even with it count as not relevant, as in the scores of pooled runs.
 """
 
 from __future__ import annotations
@@ -61,14 +58,14 @@ class OpenRuns:
         return np.pad(self.known, (0, 2))[self.runs.places]
 
     @cached_property
-    def groups(self) -> list[str]:
+    def groups(self) -> np.ndarray:
         """Return the groups, sorted by name."""
-        return sorted({system.group for system in self.runs.systems})
+        return np.unique(self.runs.groups)
 
     @cached_property
     def group_of(self) -> np.ndarray:
         """Return the group of each run, ``(runs,)``, as an index of ``groups``."""
-        return np.array([self.groups.index(system.group) for system in self.runs.systems])
+        return np.searchsorted(self.groups, self.runs.groups)
 
     def by_group(self, ranks: np.ndarray) -> np.ndarray:
         """Return the best rank of each document in any run of each group, ``(groups, documents)``

@@ -32,7 +32,7 @@ from positionbias.pooling.prediction import (
     learn,
 )
 from positionbias.pooling.runs import kinds_of
-from positionbias.pooling.scores import PoolMeasure, discounts, judged_shares, score_grades
+from positionbias.pooling.scores import PoolMeasure, discounts, score_grades
 from positionbias.pooling.settings import VerdictSettings
 from positionbias.pooling.unjudged import OpenRuns, unseen_documents
 
@@ -100,7 +100,9 @@ def add_verdict(
     obstacle = Obstacle.FEW_GROUPS if run else Obstacle.NO_RUNS
     if learned and learned.is_beyond(unseen):
         learned, obstacle = None, Obstacle.BEYOND
-    share = 1 - np.nanmean(judged_shares(new.runs, new.known[None], settings.depth)[0, :, run])
+    top = new.runs.there[:, run, : settings.depth].sum(axis=-1)
+    judged = new.known_places[:, run, : settings.depth].sum(axis=-1)
+    share = 1 - np.nanmean(judged / np.where(top, top, np.nan))  # of queries with documents
     for measure in measures:
         made.add(measure.name, "unjudged", share, run=name, axis="depth", label=depth)
         made.add(measure.name, "unjudged documents", len(unseen), run=name)
@@ -123,11 +125,12 @@ def add_verdict(
         leads = drawn[:, :, -1:].mean(axis=1) - drawn[:, :, :-1].mean(axis=1)
         middle, spread = leads.mean(axis=0), leads.std(axis=0)
         lead, chance = calibration.expected(middle, spread), calibration.above_zero(middle, spread)
-        for place, system in enumerate(new.runs.systems[:run]):
-            better = float(chance[place])
+        for system, ahead, better in zip(
+            new.runs.systems[:run], lead, chance.tolist(), strict=True
+        ):
             answer = "better" if better >= SURE else "worse" if 1 - better >= SURE else "open"
             cells: Cells = {"run": system.run, "kind": system.kind}
-            made.add(measure.name, "predicted lead", lead[place], **cells)
+            made.add(measure.name, "predicted lead", ahead, **cells)
             made.add(measure.name, "probability", better, answer=answer, **cells)
 
 
@@ -146,14 +149,14 @@ def _add_prediction(
     expected = np.clip(calibration.expected(mean, deviation), low, high)
     over_queries = clustered_mean(drawn.mean(axis=0), None, span_of(drawn)).interval
     query_half = (over_queries.high - over_queries.low) / 2 if over_queries else None
-    half, limit = (high - low) / 2, _SHARE * (query_half or 0)
-    answer = RunAnswer.MORE if half > limit else RunAnswer.YES
-    decided: Cells = {"interval": "prediction", "answer": answer.value}
+    close = (high - low) / 2 <= _SHARE * (query_half or 0)
+    answer = RunAnswer.YES if close else RunAnswer.MORE
     ends = replace(interval, low=low, high=high)
+    decided: Cells = {"interval": "prediction", "answer": answer.value}
     made.add(measure, "predicted", expected, ends, run=name, **decided)
     made.add(measure, "half over queries", query_half, run=name)
-    groups = calibration.freedom + 1
-    counts: Cells = {"count": calibration.runs, "counted": "runs", "clusters": groups}
+    counts: Cells = {"count": calibration.runs, "counted": "runs"}
+    counts |= {"clusters": calibration.freedom + 1}
     made.add(measure, "covered", calibration.covered, run=name, **counts)
 
 
@@ -161,10 +164,9 @@ def score_bounds(
     new: OpenRuns, run: int, score: np.ndarray, measure: PoolMeasure
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the least and the greatest score of a run on every query, ``(queries,)``, over all
-    grades of unjudged documents: its own, other runs' and those of no run. ``score`` is its score
-    by the judged ones.
+    grades of unjudged documents, its own, other runs' and those of no run: each is not relevant or
+    has the collection's highest grade [decision]. ``score`` is its score by the judged ones.
 
-    Every unjudged document is either not relevant or has the collection's highest grade [decision].
     RR and P depend on the run's own documents only. nDCG is divided by the possible gain, which
     unseen relevant documents of others raise, at most to the cutoff's best order of the highest
     grade.

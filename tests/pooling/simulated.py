@@ -18,7 +18,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from positionbias.core.errors import SettingError
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator
@@ -31,11 +30,7 @@ KINDS = ("traditional", "neural")
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """Sizes and probabilities; every run has ``depth`` ranks, every group of each kind one run.
-
-    Raises:
-        SettingError: a rate outside 0 … 1, or too few documents for the ranks.
-    """
+    """Sizes and probabilities; every run has ``depth`` ranks, every group of each kind one run."""
 
     rate: float = 0.3
     queries: int = 40
@@ -46,19 +41,6 @@ class Simulation:
     weakest: float = 0.3
     best: float = 0.7
     seed: int = 1
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.rate <= 1:
-            raise SettingError(
-                f"--rate: wanted a number from 0 to 1; found {self.rate}; give another"
-            )
-        if min(self.common, self.others) < self.depth:
-            found = (
-                f"{self.common} relevant and {self.others} other documents for {self.depth} ranks"
-            )
-            raise SettingError(
-                f"simulation: wanted at least as many documents as ranks; found {found}; give more"
-            )
 
 
 def simulated_qrels(settings: Simulation) -> list[Qrel]:

@@ -12,10 +12,8 @@ import pytest
 
 from positionbias.core.qrels import read_qrels
 from positionbias.pooling.kinds import exchange_of
-from positionbias.pooling.pools import gold_pool
 from positionbias.pooling.runs import JudgedRuns, find_runs, judge_runs
 from positionbias.pooling.scores import pool_measures, score_pools
-from positionbias.pooling.settings import PoolSettings
 
 pytestmark = pytest.mark.realdata
 
@@ -48,13 +46,7 @@ def test_ndcg_is_the_published_one(folder: Path, runs: JudgedRuns) -> None:
     assert (len(same), sum(same)) == (126, 124)
 
 
-def test_the_gold_is_nearly_the_judged_part_of_the_depth_10_pool(runs: JudgedRuns) -> None:
-    settings = PoolSettings()
-    assert (runs.ranks < 10).any(axis=0).sum() == gold_pool(runs, settings).sum()
-    assert 0.4 < gold_pool(runs, settings).mean() < 0.5
-
-
 def test_the_groups_that_exchange_kinds(runs: JudgedRuns) -> None:
-    found = exchange_of(runs.systems, ("traditional", "neural"))
+    classes, arrangements = exchange_of(runs.systems, ("traditional", "neural"))
     # sizes 2: 3 ways; 3: 8!/(3! 4!); 6: 3!; 7: 3!/2 or 3! as vectors differ; 8: 6!/4!
-    assert (sum(map(len, found.classes)), found.arrangements) == (23, 453_600)
+    assert (sum(map(len, classes)), arrangements) == (23, 453_600)

@@ -117,7 +117,7 @@ def told(rows: Collected) -> str:
     return finding.text
 
 
-@pytest.mark.parametrize("name", ["nDCG@10", "P@10", "RR"])
+@pytest.mark.parametrize("name", ["nDCG@10", "RR"])
 def test_a_prediction_lies_within_the_bounds(name: str) -> None:
     made = simulated(name)
     predicted = row(made, "predicted")
@@ -128,22 +128,6 @@ def test_a_prediction_lies_within_the_bounds(name: str) -> None:
     for one in better.itertuples():
         sure = "better" if one.value >= 0.95 else "worse" if one.value <= 0.05 else "open"
         assert one.answer == sure
-
-
-def test_the_sentences_say_the_answer_first() -> None:
-    rows = simulated()
-    starts = (
-        "new cannot be judged yet by nDCG@10.",
-        "60.0\u00a0% of its first 10 are unjudged: 0.",
-        "Predicted nDCG@10: 0.",
-        "Left out of the pool in turn, ",
-        "On these queries better than ",
-    )
-    lines = told(rows).splitlines()
-    assert [line[: len(start)] for line, start in zip(lines, starts, strict=True)] == [*starts]
-    (tile,) = SHOWN.tiles(rows.rows)
-    assert (tile.words, tile.welcome) == ("Cannot be judged yet", False)
-    assert tile.advice.startswith("Judge its ")
 
 
 def test_a_run_whose_documents_are_all_judged_can_be_judged() -> None:

@@ -84,8 +84,8 @@ CHANGES = RowTable(
     ],
     notes=[
         _drawn,
-        "Change: the pool's score minus the gold score, mean over systems, queries and pools; "
-        "intervals treat groups and queries as random.",
+        "Change: the pool's score minus the gold score, mean over systems, queries and pools. "
+        "Every unseen system loses; the table of kinds says whether one loses more than another.",
     ],
 )
 KINDS = RowTable(
@@ -182,8 +182,8 @@ def _bias_caption(rows: DataFrame) -> str:
     parts = [said("{kind} runs by {pool} pools, {measure}: {change:+.3f}", one) for one in others]
     return (
         "How far pools of one kind move the scores of systems that did not feed them (left of 0: "
-        f"underestimated), with 95{NBSP}% intervals over groups and queries; hollow: how much more "
-        "than permuted kinds would. Of other kinds than the pools': "
+        "underestimated); hollow: how much more than permuted kinds would, with "
+        f"95{NBSP}% intervals over groups and queries. Of other kinds than the pools': "
         f"{'; '.join(filter(None, parts))}."
     )
 
