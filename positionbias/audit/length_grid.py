@@ -1,13 +1,10 @@
-"""Move the same evidence through five places of texts of several lengths, padded by other passages.
+"""Move the same evidence through five places of texts of several lengths, padded by *fillers*,
+whole sentences of other passages.
 
-A text of length L holds a *piece* and fillers, as many whole sentences of other passages, in a
-drawn order, as fit into L. A query has one sequence of fillers: a longer text begins with the
-fillers of a shorter one, and the piece is put at the sentence boundary nearest to each place, a
-share of the fillers.
-
-A *lead* is the evidence's score less the mean of its competitors, the query's first candidates that
-are not judged relevant, each a drawn sentence with its neighbours at the start of a text with the
-same fillers, in deviations of their scores at that length [decision]. No verdict rests on it.
+A query has one sequence of fillers, so a longer text begins with those of a shorter one. The
+evidence is a *piece*, its sentence with neighbours, at the sentence boundary nearest to each place,
+a share of the fillers. Competitors are the query's first candidates that are not judged relevant,
+each a drawn sentence with its neighbours at the start of a text with the same fillers [decision].
 """
 
 from __future__ import annotations
@@ -27,7 +24,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.interval import interval_of
 from positionbias.core.records import Query
 from positionbias.core.seeds import below, choose, drawn_order
-from positionbias.evaluation.simultaneous import simultaneous
+from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
 from positionbias.models.protocols import token_reader
 from positionbias.text.sentences import sentence_spans, sentences
 from positionbias.text.words import split_words
@@ -39,11 +36,6 @@ MOST = 100  # queries, as long texts are slow
 PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)
 COMPETITORS = 10
 TOP = 30  # candidates that cannot be fillers
-LONG, LONELY, UNFILLED = (
-    "evidence longer than half of the shortest length",
-    "fewer than two irrelevant candidates",
-    "too few other passages to fill the longest text",
-)
 Sizes = Callable[[Sequence[str]], list[int]]
 
 
@@ -95,14 +87,14 @@ def make_materials(
     """Make the material of the first ``most`` of these queries; also count the skipped ones by
     reason.
     """
-    collection, room, articles = task.collection, lengths[0] // 2, _articles(task.collection)
+    room = lengths[0] // 2
     queries = {query.query_id: query for query in task.queries}
     clusters = dict(zip(task.query_ids, task.clusters, strict=True))
     relevant, answers = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     for qrel in task.qrels:
         if qrel.grade >= level:
             relevant[qrel.query_id].add(qrel.passage_id)
-    for answer in collection.answers(task.split):
+    for answer in task.collection.answers(task.split):
         answers[answer.query_id].add(_plain(answer.text))
     materials, skipped = list[Material](), Counter[str]()
     for query_id in query_ids:
@@ -111,7 +103,7 @@ def make_materials(
         evidence, candidates = task.evidence.by_query[query_id], task.candidates_of(query_id)
         held = relevant[query_id] | {evidence.passage_id}
         names = [name for name in candidates if name not in held][:COMPETITORS]
-        text, *others = collection.texts([evidence.passage_id, *names])
+        text, *others = task.collection.texts([evidence.passage_id, *names])
         piece = _piece(text, evidence.start, evidence.end, room, sizes)
         competitors = []
         for name, other in zip(names, others, strict=True):
@@ -119,17 +111,15 @@ def make_materials(
             if (competitor := _piece(other, at, at + 1, room, sizes)) is not None:
                 competitors.append(competitor)
         if piece is None or len(competitors) < 2:
-            skipped[LONG if piece is None else LONELY] += 1
+            long = "evidence longer than half of the shortest length"
+            skipped[long if piece is None else "fewer than two irrelevant candidates"] += 1
             continue
-        fill, filled = _fillers(
-            task, query_id, held, answers[query_id], articles, lengths[-1], sizes, seed
-        )
+        fill, filled = _fillers(task, query_id, held, answers[query_id], lengths[-1], sizes, seed)
         if sum(filled) < lengths[-1]:
-            skipped[UNFILLED] += 1
+            skipped["too few other passages to fill the longest text"] += 1
             continue
-        materials.append(
-            Material(queries[query_id], clusters[query_id], piece, competitors, fill, filled)
-        )
+        query, cluster = queries[query_id], clusters[query_id]
+        materials.append(Material(query, cluster, piece, competitors, fill, filled))
     return sorted(materials, key=lambda material: material.query.query_id), dict(skipped)
 
 
@@ -139,9 +129,8 @@ def _articles(collection: Collection) -> np.ndarray:
     """
     source: Any = collection.manifest.content.get("source")
     try:
-        pairs = [pair for file in source["files"] for pair in file["articles"]]
-        titles, counts = zip(*pairs, strict=True)
-        articles = np.repeat(np.unique(titles, return_inverse=True)[1], counts)
+        counts = [count for file in source["files"] for _, count in file["articles"]]
+        articles = np.repeat(np.arange(len(counts)), counts)
     except (KeyError, TypeError, ValueError):
         articles = np.array([], np.int64)
     return articles if len(articles) == len(collection) else np.arange(len(collection))
@@ -152,7 +141,6 @@ def _fillers(
     query_id: str,
     relevant: set[str],
     answers: set[str],
-    articles: np.ndarray,
     size: int,
     sizes: Sizes,
     seed: int,
@@ -161,7 +149,7 @@ def _fillers(
     is left. The passages are not among the query's first candidates, contain none of its answers
     as text, and are of other articles than the relevant ones.
     """
-    collection = task.collection
+    collection, articles = task.collection, _articles(task.collection)
     excluded = relevant.union(task.candidates_of(query_id)[:TOP])
     stored = collection.find(sorted(relevant))
     near = articles[stored[stored >= 0]]
@@ -255,30 +243,29 @@ def length_rows(
         for at in PLACES
     ]
     clusters = [material.cluster for material in materials]
-    places = np.arange(len(cells))
-    starts = places - places % len(PLACES)
-    moved = places[places != starts]
-    changes = (leads - leads[:, starts])[:, moved]
     counts = {"counted": "queries", "count": len(materials), "interval": "simultaneous"}
-    rows = [*counted(LENGTHS, {"unit of lengths": unit})]
-    rows += counted(LENGTHS, {f"left out: {reason}": number for reason, number in skipped.items()})
-    for statistic, at, estimates in (
-        ({"statistic": "mean"}, places, simultaneous(leads, clusters, units)),
-        (
-            {"statistic": "difference", "against": "place=0"},
-            moved,
-            simultaneous(changes, clusters, units[:, moved]),
+
+    def row(place: int, estimate: Simultaneous, **more: str) -> dict[str, Any]:
+        bounds = interval_of(estimate.low, estimate.high)
+        return {**cells[place], **counts, **more, "value": estimate.value, "bounds": bounds}
+
+    places = range(len(cells))
+    starts = [place - place % len(PLACES) for place in places]
+    moved = [place for place, start in zip(places, starts, strict=True) if place != start]
+    means = simultaneous(leads, clusters, units)
+    changes = simultaneous((leads - leads[:, starts])[:, moved], clusters, units[:, moved])
+    return [
+        *counted(LENGTHS, {"unit of lengths": unit}),
+        *counted(LENGTHS, {f"left out: {reason}": number for reason, number in skipped.items()}),
+        *(row(place, mean, statistic="mean") for place, mean in enumerate(means)),
+        *(
+            row(place, change, statistic="difference", against="place=0")
+            for place, change in zip(moved, changes, strict=True)
         ),
-    ):
-        for place, estimate in zip(at, estimates, strict=True):
-            bounds = interval_of(estimate.low, estimate.high)
-            rows.append(
-                {**cells[place], **counts, **statistic, "value": estimate.value, "bounds": bounds}
-            )
-    shares = unread.mean(axis=0).tolist()
-    return rows + [
-        {**cell, "statistic": "share not read", "value": share}
-        for cell, share in zip(cells, shares, strict=True)
+        *(
+            {**cell, "statistic": "share not read", "value": float(share)}
+            for cell, share in zip(cells, unread.mean(axis=0), strict=True)
+        ),
     ]
 
 

@@ -27,6 +27,7 @@ from positionbias.ranking.scored import PassageTexts
 
 __all__ = ["Asked", "Fits", "Manipulation", "Measured", "Texts", "ask", "mean_unit", "measure"]
 
+ORDER = "order of a list"
 ROUNDED = 4  # decimals of the unit: the order of a float32 sum changes less than this
 
 # (query, texts) → mask of those that the model reads whole
@@ -126,13 +127,13 @@ def _lists(
     its query's list, whose order is drawn once for all texts of the query."""
     query_id, query, names = trial.query_id, queries[trial.query_id], trial.names
     if not how.listwise:
-        yield query_id, query, _shuffled(names, how.seed, query_id), False
+        yield query_id, query, drawn_order(names, how.seed, ORDER, query_id), False
         if trial.placebo_query:
             name = made_id(query_id, PLACEBO_QUERY)
-            both = _shuffled([names[place] for place in trial.rotated], how.seed, name)
+            both = drawn_order([names[place] for place in trial.rotated], how.seed, ORDER, name)
             yield name, queries[trial.placebo_query], both, False
         return
-    order = _shuffled([trial.passage_id, *_listed(how.task, trial)], how.seed, query_id)
+    order = drawn_order([trial.passage_id, *_listed(how.task, trial)], how.seed, ORDER, query_id)
     rotated = trial.rotated
     for place, name in enumerate(names):
         ids = [name if passage == trial.passage_id else passage for passage in order]
@@ -255,10 +256,6 @@ def _ranked(scores: Mapping[str, float], without: str = "") -> tuple[list[str], 
     """Return passages in the order of their scores, ``without`` one, and these scores."""
     ids = sorted((name for name in scores if name != without), key=lambda name: -scores[name])
     return ids, np.array([scores[name] for name in ids])
-
-
-def _shuffled(ids: Sequence[str], seed: int, query_id: str) -> list[str]:
-    return drawn_order(ids, seed, "order of a list", query_id)
 
 
 def _listed(task: Task, trial: Trial) -> list[str]:

@@ -9,7 +9,6 @@ on average, and one that adds up its sentences exactly the same.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -40,17 +39,15 @@ __all__ = [
     "turned",
 ]
 
-LEAST_AROUND = 2  # sentences around the two exchanged ones; with fewer, the middle is an end
 NO_PLACEBO = "no other sentence begins and ends like the evidence"
-_CLOSING = "\"'”’)]}»"
-_ENDING = ".!?…。！？"
+LEAST_AROUND = 2  # sentences around the two exchanged ones; with fewer, the middle is an end
 FILLER_WORDS = 20
 SAMPLE = 500  # passages
 COMMON = 100  # words
 LEAST_FILLER = 5  # distinct words of a filler
+_CLOSING, _ENDING = "\"'”’)]}»", ".!?…。！？"
 _TRIED = 4  # candidate words per wanted word
-# first characters that a filler word must not share with a word of the query or the passage
-_PREFIX = 4
+_PREFIX = 4  # first characters of a filler word that no word of the query or the passage shares
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PLAIN = (
     "further sundry remarks various notes perhaps later among several unrelated matters".split()
@@ -72,18 +69,13 @@ def placebos(parts: Parts) -> list[int]:
     >>> placebos(Parts(["and so on.", "One came.", "Two left.", "Three sta"], 1))
     [2]
     """
-    kind = _edges_of(parts.sentences[parts.own])
-    return [
-        place
-        for place, text in enumerate(parts.sentences)
-        if place != parts.own and _edges_of(text) == kind
-    ]
+    edges = [_edges_of(text) for text in parts.sentences]
+    own = parts.own
+    return [place for place, each in enumerate(edges) if place != own and each == edges[own]]
 
 
 def _edges_of(sentence: str) -> tuple[bool, bool]:
-    """Return whether a sentence begins in lower case, as after a cut, and whether it ends as a
-    sentence.
-    """
+    """Return whether a sentence begins in lower case, as after a cut, and whether it ends."""
     return sentence.strip()[:1].islower(), has_end(sentence)
 
 
@@ -163,15 +155,12 @@ def nearest_in_words(sentence: str, others: Iterable[str]) -> str:
     >>> nearest_in_words("One came.", ["Two.", "all left.", "Two left.", "Three stayed."])
     'Two left.'
     """
-    words, kind = len(split_words(sentence).words), _edges_of(sentence)
-    nearest, least = "", (math.inf, True)
-    for other in others:
-        apart = abs(len(split_words(other).words) - words), _edges_of(other) != kind
-        if apart < least:
-            nearest, least = other, apart
-        if apart == (0, False):  # none is nearer
-            break
-    return nearest
+    words, edges = len(split_words(sentence).words), _edges_of(sentence)
+
+    def distance(other: str) -> tuple[int, bool]:
+        return abs(len(split_words(other).words) - words), _edges_of(other) != edges
+
+    return min(others, key=distance, default="")
 
 
 def _joined(*texts: str) -> str:
@@ -207,11 +196,7 @@ def filler(
     beginnings = {word.casefold()[:_PREFIX] for word in split_words(avoided).words}
     free = list[str]()
     for tried in (_TRIED * words, len(known)):  # many words begin alike only if few are known
-        drawn = (
-            (known[place] for place in choose(len(known), tried, seed, "filler", *of))
-            if known
-            else ()
-        )
+        drawn = [known[place] for place in choose(len(known), tried, seed, "filler", *of)]
         free = [word for word in drawn if word[:_PREFIX] not in beginnings][:words]
         if len(free) == words:
             break

@@ -7,11 +7,10 @@ cost of the limit is reported separately.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,9 +20,8 @@ from positionbias.audit.systems import System, Task, made_id
 from positionbias.audit.trials import Trial
 from positionbias.core.seeds import below, drawn_order
 from positionbias.models.protocols import PassageEncoder, TokenReader, cut_side, token_reader
-from positionbias.text.sentences import Parts
 
-__all__ = ["Limit", "Reads", "everything", "longest_texts", "reads_of"]
+__all__ = ["Reads", "everything", "longest_texts", "reads_of"]
 
 TRIED = 200  # queries
 LEAST_EACH = 5
@@ -43,16 +41,6 @@ class Reads:
     words: float | None
     found: str
     from_end: bool = False
-
-
-class Limit(NamedTuple):
-    """The number of words that a scorer reads, from the front or the end, and the texts on the
-    wrong side of it.
-    """
-
-    words: float
-    from_end: bool
-    wrong: int
 
 
 def reads_of(
@@ -76,10 +64,7 @@ def reads_of(
         return Reads(_by_tokens(reader), None, "its tokenizer", from_end)
     if listwise:
         return Reads(everything, None, "not tried: the scorer is listwise")
-    limit = cliff(system, task, longest, seed)
-    if limit is None:
-        return Reads(everything, None, "no limit found")
-    return Reads(_by_words(limit.words), limit.words, "its scores", limit.from_end)
+    return cliff(system, task, longest, seed) or Reads(everything, None, "no limit found")
 
 
 def longest_texts(trials: Iterable[Trial]) -> dict[str, int]:
@@ -93,10 +78,7 @@ def everything(query: str, texts: Sequence[str]) -> list[bool]:
 
 
 def _by_words(limit: float) -> Fits:
-    def fits(query: str, texts: Sequence[str]) -> list[bool]:
-        return [len(text.split()) <= limit for text in texts]
-
-    return fits
+    return lambda query, texts: [len(text.split()) <= limit for text in texts]
 
 
 def _by_tokens(reader: TokenReader) -> Fits:
@@ -109,7 +91,7 @@ def _by_tokens(reader: TokenReader) -> Fits:
     return fits
 
 
-def cliff(system: System, task: Task, longest: Mapping[str, int], seed: int) -> Limit | None:
+def cliff(system: System, task: Task, longest: Mapping[str, int], seed: int) -> Reads | None:
     """Find the number of words, from the front or from the end, beyond which a scorer's scores do
     not change; None if they always do.
 
@@ -125,7 +107,12 @@ def cliff(system: System, task: Task, longest: Mapping[str, int], seed: int) -> 
     lists: dict[str, tuple[str, list[str]]] = {}
     places = []  # (queries, places): words before, of and behind the evidence
     queries, known = task.texts, known_words(task.collection, seed)
-    for query_id, parts in _tried(task, longest, seed):
+    drawn = drawn_order(longest, seed, "cliff")
+    by_length = sorted(drawn[TRIED // 2 :], key=lambda query_id: -longest[query_id])
+    for query_id in [*drawn[: TRIED // 2], *by_length][:TRIED]:
+        parts = task.parts(query_id)
+        if isinstance(parts, str):
+            continue
         evidence = parts.sentences[parts.own]
         words = len(evidence.split())
         apart = longest[query_id] - sum(len(text.split()) for text in parts.sentences) + words
@@ -160,34 +147,24 @@ def cliff(system: System, task: Task, longest: Mapping[str, int], seed: int) -> 
     changes = np.abs(table[:, 0::2] - table[:, 1::2]) > SAME * float(
         table[full].std() if full.any() else 0
     )  # (queries, places)
-    sizes = np.array(places)
-    limits = []
-    for from_end, first, other in ((False, 0, [1, 2, 3, 4]), (True, 2, [0, 1, 5, 6])):
+    sizes, limits = np.array(places), []
+    for from_end, first, columns in ((False, 0, [1, 2, 3, 4]), (True, 2, [0, 1, 5, 6])):
         matters = changes[:, first] & full
-        own, unread = sizes[matters][:, other], ~changes[matters][:, other]
-        start = own[..., 2 if from_end else 0]
-        if len(start):
-            limits += _limit(start.ravel(), (start + own[..., 1]).ravel(), unread.ravel(), from_end)
-    return min(limits, key=lambda limit: limit.wrong, default=None)
+        starts, lengths = (sizes[matters][:, columns, part] for part in (2 if from_end else 0, 1))
+        if len(starts):
+            unread = ~changes[matters][:, columns]
+            limit = _limit(starts.ravel(), (starts + lengths).ravel(), unread.ravel())
+            limits += [(wrong, from_end, float(words)) for wrong, words in limit]
+    if not limits:
+        return None
+    _, from_end, read = min(limits)
+    return Reads(_by_words(read), read, "its scores", from_end)
 
 
-def _tried(task: Task, longest: Mapping[str, int], seed: int) -> Iterator[tuple[str, Parts]]:
-    """Yield queries with their sentences: half of ``TRIED`` drawn, then those with the longest
-    texts.
+def _limit(starts: np.ndarray, ends: np.ndarray, unread: np.ndarray) -> list[tuple[int, int]]:
+    """Return the texts on the wrong side of the limit, and the limit, from the evidence's starts
+    and ends and whether it was ``unread``, ``(texts,)`` each; nothing without a limit.
     """
-    drawn = drawn_order(longest, seed, "cliff")
-    order = drawn[: TRIED // 2] + sorted(
-        drawn[TRIED // 2 :], key=lambda query_id: -longest[query_id]
-    )
-    for query_id in order[:TRIED]:
-        parts = task.parts(query_id)
-        if not isinstance(parts, str):
-            yield query_id, parts
-
-
-def _limit(starts: np.ndarray, ends: np.ndarray, unread: np.ndarray, from_end: bool) -> list[Limit]:
-    """Return the limit, from the evidence's starts and ends and whether it was ``unread``,
-    ``(texts,)`` each; nothing without a limit."""
     limits = np.arange(1, int(ends.max()) + 1)[:, None]
     after, before = starts >= limits, ends <= limits
     wrong = ((unread & before) | (~unread & after)).sum(axis=1)
@@ -196,7 +173,5 @@ def _limit(starts: np.ndarray, ends: np.ndarray, unread: np.ndarray, from_end: b
         & ((unread & after).sum(axis=1) >= LEAST_EACH)
         & ((~unread & before).sum(axis=1) >= LEAST_EACH)
     )
-    if not allowed.any():
-        return []
-    least = int(wrong[allowed].min())
-    return [Limit(float(limits[allowed & (wrong == least), 0].min()), from_end, least)]
+    pairs = zip(wrong[allowed].tolist(), limits[allowed, 0].tolist(), strict=True)
+    return sorted(pairs)[:1]

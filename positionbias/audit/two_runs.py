@@ -1,10 +1,9 @@
 """Give a verdict from a user's own runs: one over a collection, and one of the same system over
 each rotation of it. Only ranks and measures are compared, never scores.
 
-A rotation moves the sentence with the answer to a random place; the effect is the change of quality
-with that place (``evaluation.moved_effect``). A draw that cuts through this sentence is skipped:
-query words are more often before an answer than after it, so a cut in front of it does more damage,
-and a position-blind system would seem to prefer the end [decision].
+A rotation moves the sentence with the answer to a random place. A draw that cuts through it is
+skipped: query words are more often before an answer than after it, so a cut in front of it does
+more damage, and a position-blind system would seem to prefer the end [decision].
 """
 
 from __future__ import annotations
@@ -165,15 +164,14 @@ def _check(rotated: RotatedRun, run: Run, task: Task) -> None:
     """
     original, other = task.collection, rotated.collection
     texts = {query.query_id: query.text for query in other.queries(task.split)}
-    changed = [query.query_id for query in task.queries if texts.get(query.query_id) != query.text]
-    absent = other.absent(sorted({item.passage_id for item in task.evidence.by_query.values()}))
+    changed = [f"query {name!r}" for name, text in task.texts.items() if texts.get(name) != text]
+    passages = sorted({item.passage_id for item in task.evidence.by_query.values()})
+    changed += [f"passage {name!r}" for name in other.absent(passages)]
     advice = f"give the collection that posbias debias made of {original.path}"
-    for what, ids in (("query", changed), ("passage", absent)):
-        if ids:
-            raise InputError(
-                f"{other.path}: {what} {ids[0]!r} of {original.path} is not in it as it is there; "
-                f"{advice}"
-            )
+    if changed:
+        raise InputError(
+            f"{other.path}: {changed[0]} of {original.path} is not in it as it is there; {advice}"
+        )
     if len(other) != len(original):
         raise bad_input(
             other.path,
@@ -300,8 +298,6 @@ def found_cut(text: str, rotated: str) -> int | None:
 
 
 def _rank(run: Run, item: Evidence, cutoff: int) -> float:
-    """Return the rank of the evidence's passage, or one below the cut-off if it is not ranked
-    within it.
-    """
+    """Return the rank of the evidence's passage, one below the cut-off if it is not within it."""
     ids = run[item.query_id].passage_ids[:cutoff] if item.query_id in run else []
     return float(ids.index(item.passage_id) + 1 if item.passage_id in ids else cutoff + 1)
