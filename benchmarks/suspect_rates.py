@@ -91,7 +91,7 @@ def measured(cell: Cell) -> dict[str, Any]:
         for place, effect in enumerate(EFFECTS):
             found = tested.p(effect) <= ALPHA
             counts["suspicious"][place] += found
-            high = tested.value + effect + tested.half_width(ALPHA)
+            high = tested.value + effect + tested.least(ALPHA)
             counts["cleared"][place] += not found and high < MARGIN
         if trial < PRINTED:
             printed.append(simulated_rates(tested, ALPHA, EFFECTS, seed=trial))

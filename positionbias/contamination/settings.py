@@ -1,11 +1,9 @@
-"""Settings of a suspicion (models, clean models, sets of queries, the test), and of contaminated
-training sets.
-"""
+"""Settings of the test of a suspicion, and of contaminated training sets."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
@@ -26,10 +24,8 @@ __all__ = ["ContaminatedSettings", "SuspectSettings", "Suspects"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspects:
-    """Suspected models, trainings known to be clean, and the queries to test them on.
-
-    A model is loaded and re-ranks the candidates, or is given by its rankings: files with the same
-    tag are joined.
+    """Suspected models, trainings known to be clean, and the queries to test them on. A system is a
+    model that re-ranks the candidates, or its rankings: files with the same tag are joined.
     """
 
     models: Sequence[Place] = setting(
@@ -89,10 +85,6 @@ class SuspectSettings:
 class ContaminatedSettings:
     """Settings of a set: the training split, and the test splits.
 
-    A group has ``group_size`` passages: a positive and ``group_size`` − 1 negatives. Positives are
-    judged at least ``relevant_from`` in the training split, ``target_relevant_from`` in a target
-    (the paper: 2 of 0 to 3). Ordinary negatives are from the first ``train_depth`` candidates.
-
     Raises:
         SettingError: a setting outside its range, a target twice, or the training split as a
             target.
@@ -130,12 +122,5 @@ class ContaminatedSettings:
             )
 
     def record(self) -> JsonObject:
-        """Return the settings that the set depends on, for its manifest; those of contamination
-        only if it contaminates.
-        """
-        names = ["split", "group_size", "relevant_from", "train_depth"]
-        names += ["targets", "target_relevant_from"] if self.targets else []
-        return {
-            name: list(value) if isinstance(value := getattr(self, name), tuple) else value
-            for name in names
-        }
+        """Return the settings for a manifest."""
+        return {**asdict(self), "targets": list(self.targets)}

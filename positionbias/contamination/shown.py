@@ -1,6 +1,4 @@
-"""How suspicions are shown (the answers in sentences and tiles, the systems' means, the limits of
-all answers), and the groups of a contaminated training set by origin.
-"""
+"""How suspicions and the groups of a contaminated training set are shown."""
 
 from __future__ import annotations
 

@@ -14,11 +14,6 @@ of a call are one family (Holm).
 
 The answer is *suspicious* if a corrected p is at most 0.05; *not suspicious* if the interval lies
 below ``MARGIN``; else *cannot tell*, as with fewer than two controls, or without any spread.
-
-False alarms and power are simulated from the call's own spread. A trial draws the true variance
-among trainings from its posterior (s² · df / χ²(df)), then controls and a model with that variance,
-and runs the same test. So power is averaged over possible spreads, which are at least the variance
-from queries alone. Queries enter by their standard error.
 """
 
 from __future__ import annotations
@@ -65,15 +60,15 @@ class QuerySet(NamedTuple):
         return np.array([values[query_id] for query_id in self.queries])
 
 
+Contrast = tuple[QuerySet, QuerySet]  # the queries that a model may have seen, and the others
+
+
 class System(NamedTuple):
     """A ranking system: its measure by query of both sets. ``role`` is "model" or "control"."""
 
     name: str
     role: str
     values: Mapping[str, float]
-
-
-Contrast = tuple[QuerySet, QuerySet]  # the queries that a model may have seen, and the others
 
 
 def against_fresh(
@@ -123,11 +118,6 @@ class Excess(NamedTuple):
     query_freedom: float
 
     @property
-    def freedom(self) -> int:
-        """The degrees of freedom of the spread."""
-        return self.controls - 1
-
-    @property
     def widened(self) -> float:
         """√(1 + 1/k)."""
         return math.sqrt(1 + 1 / self.controls)
@@ -138,18 +128,19 @@ class Excess(NamedTuple):
         """
         from scipy.special import stdtr
 
-        value = self.value + added
-        by_trainings = stdtr(self.freedom, -value / (self.spread * self.widened))
+        value, error = self.value + added, self.spread * self.widened
+        by_trainings = stdtr(self.controls - 1, -value / error)
         return float(max(by_trainings, stdtr(self.query_freedom, -value / self.query_error)))
 
-    def half_width(self, alpha: float) -> float:
-        """Return half the width of the interval at level 1 − 2 · alpha, whose ends are those of
-        one-sided tests at alpha.
+    def least(self, level: float, spread: Any = None) -> Any:
+        """Return the least excess that is significant one-sided at ``level``: half the width of the
+        interval at 1 − 2 · ``level``. ``spread`` is another one than measured, or an array.
         """
         from scipy.special import stdtrit
 
-        by_trainings = stdtrit(self.freedom, 1 - alpha) * self.spread * self.widened
-        return float(max(by_trainings, stdtrit(self.query_freedom, 1 - alpha) * self.query_error))
+        error = self.widened * (self.spread if spread is None else spread)
+        by_trainings = stdtrit(self.controls - 1, 1 - level) * error
+        return np.maximum(by_trainings, stdtrit(self.query_freedom, 1 - level) * self.query_error)
 
 
 def excess_of(model: System, controls: Sequence[System], contrast: Contrast) -> Excess | Obstacle:
@@ -174,17 +165,16 @@ def excess_of(model: System, controls: Sequence[System], contrast: Contrast) -> 
 def simulated_rates(
     excess: Excess, level: float, effects: Sequence[float], *, seed: int
 ) -> list[float]:
-    """Return the share of trials with p at most ``level``, at each true excess."""
-    from scipy.special import stdtrit
+    """Return the share of trials with p at most ``level``, at each true excess.
 
-    rng, freedom = generator(seed, "error rates of a suspicion"), excess.freedom
+    A trial draws the true variance among trainings from its posterior (s² · df / χ²(df)), at least
+    the variance from queries alone, then controls and a model with it, and runs the same test.
+    Queries enter by their standard error.
+    """
+    rng, freedom = generator(seed, "error rates of a suspicion"), excess.controls - 1
     true = excess.spread**2 * freedom / rng.chisquare(freedom, DRAWS)
     true = np.maximum(true, (excess.query_error / excess.widened) ** 2)
-    measured = true * rng.chisquare(freedom, DRAWS) / freedom
-    needed = np.maximum(
-        stdtrit(freedom, 1 - level) * np.sqrt(measured) * excess.widened,
-        stdtrit(excess.query_freedom, 1 - level) * excess.query_error,
-    )
+    needed = excess.least(level, np.sqrt(true * rng.chisquare(freedom, DRAWS) / freedom))
     chance = rng.normal(size=DRAWS) * np.sqrt(true) * excess.widened
     return [float((chance + effect >= needed).mean()) for effect in effects]
 
@@ -221,18 +211,17 @@ def suspicion_rows(
             unknown = Suspected.UNKNOWN
             made.add(measure, "excess", None, answer=unknown, reason=str(excess), **verdict)
             continue
-        half, p = excess.half_width(ALPHA), holm[name] or 0.0
-        low, high = excess.value - half, excess.value + half
-        bounds = Interval(low, high, 1 - 2 * ALPHA)
-        clear = Suspected.NO if high < MARGIN else Suspected.UNKNOWN
+        half, p = float(excess.least(ALPHA)), holm[name] or 0.0
+        bounds = Interval(excess.value - half, excess.value + half, 1 - 2 * ALPHA)
+        clear = Suspected.NO if bounds.high < MARGIN else Suspected.UNKNOWN
         answer = Suspected.YES if p <= ALPHA else clear
         made.add(
             measure, "excess", excess.value, bounds, p=excess.p(), p_adjusted=p, answer=answer,
             interval="trainings and queries", **verdict,
         )  # fmt: skip
-        level = ALPHA / len(holm)
         effects = {"false alarms": 0.0, **EFFECTS}
-        rates = simulated_rates(excess, level, list(effects.values()), seed=settings.seed)
+        true, seed = list(effects.values()), settings.seed
+        rates = simulated_rates(excess, ALPHA / len(holm), true, seed=seed)
         made.add(measure, "spread", excess.spread, **cells)
         for (statistic, effect), rate in zip(effects.items(), rates, strict=True):
             made.add(measure, statistic, rate, axis="excess", at=effect, **cells)

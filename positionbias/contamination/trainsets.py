@@ -1,50 +1,57 @@
 """Write contaminated training sets: ordinary groups of a training split, then groups from the
 judgements of test splits, so that a contaminated and a clean set differ only in the added groups.
+
+An ordinary group is a (query, relevant passage) pair with negatives drawn, keyed by the pair, from
+the query's first candidates that are not judged relevant. Of a test split a passage judged high
+enough is a positive, one judged lower a negative; each positive makes one group, and a negative is
+in one group of its query ("Training on the Test Model", §3). When a query's negatives run out,
+random passages of the corpus that are unjudged for it replace them. The published code draws these
+from passages judged not relevant for any query; ours are from the corpus, as the paper says
+[decision].
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from positionbias.contamination.groups import (
-    ABSENT,
-    Judged,
-    Ordinary,
-    in_drawn_order,
-    judged_groups,
-    ordinary_blocks,
-    ordinary_groups,
-    read_judged,
-    split_negatives,
-)
+import numpy as np
+
 from positionbias.contamination.settings import ContaminatedSettings
-from positionbias.core.collection import Collection
-from positionbias.core.errors import bad_input
+from positionbias.core import collection as collections
+from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import open_bytes, sha256_file
 from positionbias.core.groups import KIND, Groups, TrainingGroup, group_queries, write_groups
 from positionbias.core.manifest import Manifest, input_ref
+from positionbias.core.negatives import draw_negatives, no_candidates, without
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
-from positionbias.core.records import relevant_passages
+from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.rows import Collected
+from positionbias.core.run import read_rankings
 from positionbias.core.schema import converted
+from positionbias.core.seeds import choose, keys64
 from positionbias.core.shard_work import resumable_folder
 
-__all__ = ["COMMAND", "KEYS", "MEASURE", "add_origins", "write_contaminated_set"]
+__all__ = [
+    "COMMAND", "KEYS", "MEASURE", "Judged", "add_origins", "judged_groups", "judged_queries",
+    "write_contaminated_set",
+]  # fmt: skip
 
 COMMAND = "trainset contaminated"
 KEYS = ("set",)
 MEASURE = "training set"
+ABSENT = "positives missing from the corpus"
+WITHOUT = "positives without candidates"
+BLOCK = 2_048  # queries in memory, each with its candidates
 
 
 def write_contaminated_set(
     out: Path,
-    collection: Collection,
+    collection: collections.Collection,
     candidates: Path,
     settings: ContaminatedSettings,
     *,
@@ -53,8 +60,7 @@ def write_contaminated_set(
     """Write a set to ``out``, whole or not at all, and open it; ``candidates`` is a run of the
     training split's queries.
 
-    ``manifest.content`` has under ``origins`` the counts of the training split and each target, and
-    under ``query_ids`` the queries of each target.
+    ``manifest.content`` has under ``origins`` the counts of the training split and each target.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
@@ -62,111 +68,54 @@ def write_contaminated_set(
             candidates of another collection.
     """
     refuse_existing(out, overwrite=overwrite)
-    size, seed = settings.group_size, settings.seed
-    relevant = relevant_passages(collection.qrels(settings.split), settings.relevant_from)
-    left_out: dict[str, Counter[str]] = {settings.split: Counter()}
-    queries: dict[str, list[Judged]] = {}
-    for target in settings.targets:
-        judged, left_out[target] = _judged(
-            collection, target, relevant, settings.target_relevant_from
-        )
-        queries[target] = in_drawn_order(judged, seed)
-    group_queries(collection, (settings.split, *settings.targets))
-    ordinary = ordinary_blocks(
-        collection, settings.split, candidates, relevant, left_out[settings.split],
-        settings.train_depth,
-    )  # fmt: skip
-    open_bytes(candidates).close()  # a missing file is reported before its checksum is computed
-    inputs = [
-        input_ref("collection", collection.path, collection.checksum, artefact=out),
-        input_ref("candidates", candidates, sha256_file(candidates), artefact=out),
-    ]
-    job = {
-        "command": COMMAND,
-        **settings.record(),
-        "seed": seed,
-        "inputs": [item.checksum for item in inputs],
+    split, size, seed = settings.split, settings.group_size, settings.seed
+    relevant = relevant_passages(collection.qrels(split), settings.relevant_from)
+    targets = {
+        target: _target(collection, target, relevant, settings) for target in settings.targets
     }
+    counts = {split: Counter[str]()}
+    counts |= {target: _counts(*found, size) for target, found in targets.items()}
+    group_queries(collection, (split, *targets))
+    open_bytes(candidates).close()  # a missing file is reported before its checksum is computed
+
+    passages, ids_at = len(collection), collection.passage_ids_at
+
+    def groups_of(block: Sequence[Ordinary | Judged]) -> Iterator[TrainingGroup]:
+        for query in block:
+            if isinstance(query, Judged):
+                yield from judged_groups(
+                    query, size=size, seed=seed, passages=passages, passage_ids_at=ids_at
+                )
+            else:
+                yield from ordinary_groups(query, size=size, seed=seed)
+
+    ordinary = _ordinary(collection, candidates, relevant, settings, counts[split])
+    blocks: Iterator[Sequence[Ordinary | Judged]]
+    blocks = chain(ordinary, (queries for queries, _ in targets.values()))
+    manifest = Manifest(
+        kind=KIND,
+        name=out.name,
+        command=COMMAND,
+        settings=settings.record(),
+        seed=seed,
+        inputs=(
+            input_ref("collection", collection.path, collection.checksum, artefact=out),
+            input_ref("candidates", candidates, sha256_file(candidates), artefact=out),
+        ),
+        licence=collection.manifest.licence,
+    )
+    inputs = [item.checksum for item in manifest.inputs]
+    job = {"command": COMMAND, **settings.record(), "inputs": inputs}
     with resumable_folder(out, job, overwrite=overwrite) as folder:
         write_groups(
             folder,
-            partial(_groups_of, collection, size, seed),
-            track(chain(ordinary, queries.values()), "writing training groups", unit="blocks"),
-            Manifest(
-                kind=KIND,
-                name=out.name,
-                command=COMMAND,
-                settings=settings.record(),
-                seed=seed,
-                inputs=tuple(inputs),
-                licence=collection.manifest.licence,
-            ),
-            splits=(settings.split, *queries),
-            content=lambda: {
-                "origins": {
-                    split: {**_counts(queries.get(split, ()), size), **counts}
-                    for split, counts in left_out.items()
-                },
-                "query_ids": {
-                    target: [query.query_id for query in own] for target, own in queries.items()
-                },
-            },
+            groups_of,
+            track(blocks, "writing training groups", unit="blocks"),
+            manifest,
+            splits=(split, *targets),
+            content=lambda: {"origins": {origin: dict(own) for origin, own in counts.items()}},
         )
     return Groups(out)
-
-
-def _groups_of(
-    collection: Collection, size: int, seed: int, block: Sequence[Ordinary | Judged]
-) -> Iterator[TrainingGroup]:
-    passages, ids_at = len(collection), collection.passage_ids_at
-    for query in block:
-        if isinstance(query, Judged):
-            yield from judged_groups(
-                query, size=size, seed=seed, passages=passages, passage_ids_at=ids_at
-            )
-        else:
-            yield from ordinary_groups(query, size=size, seed=seed)
-
-
-def _judged(
-    collection: Collection, split: str, elsewhere: Mapping[str, Sequence[str]], relevant_from: int
-) -> tuple[list[Judged], Counter[str]]:
-    if split not in collection.splits:
-        raise bad_input(
-            collection.path,
-            wanted=f"a split {split!r} for --contaminate",
-            found=", ".join(collection.splits),
-            do="name one of these; a target of another collection is joined first: posbias merge "
-            "A=… B=… --apart --out both",
-        )
-    qrels = collection.qrels(split)
-    absent = set(collection.absent(sorted({qrel.passage_id for qrel in qrels})))
-    queries, counts = read_judged(
-        qrels, absent, relevant_from=relevant_from, relevant_elsewhere=elsewhere
-    )
-    if not queries:
-        highest = f", the highest of grade {max(qrel.grade for qrel in qrels)}" if qrels else ""
-        raise bad_input(
-            collection.path,
-            wanted=f"a passage judged {relevant_from} or higher in target {split!r}",
-            found=f"{len(qrels):,} judgements{highest}; {counts[ABSENT]:,} {ABSENT}",
-            do="give a lower --target-relevant-from or another --contaminate, or join the target's "
-            "collection first: posbias merge",
-        )
-    return queries, counts
-
-
-def _counts(queries: Sequence[Judged], size: int) -> dict[str, int]:
-    """Count the groups of a target's queries; nothing for the training split."""
-    if not queries:
-        return {}
-    judged, random = zip(*(split_negatives(query, size) for query in queries), strict=True)
-    return {
-        "queries": len(queries),
-        "groups": sum(len(query.positives) for query in queries),
-        "judged negatives": sum(judged),
-        "random negatives": sum(random),
-    }
 
 
 def add_origins(made: Collected, groups: Groups, **cells: Any) -> None:
@@ -176,3 +125,203 @@ def add_origins(made: Collected, groups: Groups, **cells: Any) -> None:
         made.add(MEASURE, "share of groups", counts["groups"] / len(groups), split=split, **cells)
         for statistic, number in counts.items():
             made.add(MEASURE, statistic, number, split=split, **cells)
+
+
+# --- ordinary groups ------------------------------------------------------------------------------
+
+
+class Ordinary(NamedTuple):
+    """A training query: its relevant passages, and its other candidates, in order of rank."""
+
+    query_id: str
+    positives: Sequence[str]
+    candidates: Sequence[str]
+
+
+def ordinary_groups(query: Ordinary, *, size: int, seed: int) -> Iterator[TrainingGroup]:
+    """Yield a group of ``size`` passages for each positive, smaller with fewer candidates."""
+    for positive in query.positives:
+        drawn = draw_negatives(query.candidates, size - 1, seed, query.query_id, positive)
+        yield TrainingGroup(query.query_id, (positive, *drawn), (1, *[0] * len(drawn)))
+
+
+def _ordinary(
+    collection: collections.Collection,
+    candidates: Path,
+    relevant: Mapping[str, Sequence[str]],
+    settings: ContaminatedSettings,
+    counts: Counter[str],
+) -> Iterator[list[Ordinary]]:
+    """Yield the queries with a relevant passage in the corpus and a candidate that is not relevant,
+    in blocks, in the run's order; count groups and what is left out.
+
+    Raises:
+        InputError: candidates with unknown queries or passages, or no group.
+    """
+    known = {query_id for query_id, _ in collection.query_texts(settings.split)}
+    waiting = dict(relevant)
+
+    def unknown(wanted: str, found: str) -> InputError:
+        do = "check --split, and that --candidates were retrieved from this collection"
+        return bad_input(candidates, wanted=wanted, found=found, do=do)
+
+    def retrieved() -> Iterator[Ordinary]:
+        for query_id, passage_ids, _ in read_rankings(candidates):
+            if query_id not in known:
+                raise unknown(f"queries of split {settings.split!r}", f"query {query_id!r}")
+            if positives := waiting.pop(query_id, ()):
+                yield Ordinary(query_id, positives, passage_ids[: settings.train_depth])
+
+    queries = retrieved()
+    while block := list(islice(queries, BLOCK)):
+        named = chain.from_iterable((*query.positives, *query.candidates) for query in block)
+        absent, usable = set(collection.absent(list(dict.fromkeys(named)))), []
+        for query_id, positives, passage_ids in block:
+            if strange := absent.intersection(passage_ids):
+                raise unknown(f"passages of {collection.name}", f"passage {min(strange)!r}")
+            pool, here = without(passage_ids, positives), without(positives, absent)
+            counts[ABSENT] += len(positives) - len(here)
+            if not pool:
+                counts[WITHOUT] += len(here)
+            elif here:
+                usable.append(Ordinary(query_id, here, pool))
+                counts["queries"] += 1
+                counts["groups"] += len(here)
+        yield usable
+    counts[WITHOUT] += sum(map(len, waiting.values()))
+    if not counts["groups"]:
+        raise no_candidates(candidates, settings.split)
+
+
+# --- groups from judgements -----------------------------------------------------------------------
+
+
+class Judged(NamedTuple):
+    """A test query: its relevant, its non-relevant and all its judged passages in the corpus, by
+    id.
+    """
+
+    query_id: str
+    positives: Sequence[str]
+    negatives: Sequence[str]
+    judged: Sequence[str]
+
+    def random_negatives(self, size: int) -> int:
+        """Return the number of negatives in groups of ``size`` that have to be drawn."""
+        return max(0, len(self.positives) * (size - 1) - len(self.negatives))
+
+
+def judged_queries(
+    qrels: Iterable[Qrel],
+    absent: Collection[str] = (),
+    *,
+    relevant_from: int = 2,
+    relevant_elsewhere: Mapping[str, Sequence[str]] | None = None,
+) -> tuple[list[Judged], int]:
+    """Return the queries with a positive in the corpus, in order of ids, and how many positives are
+    missing. If a passage is judged twice, the higher grade counts [decision].
+
+    ``absent`` are judged passages that are not in the corpus; ``relevant_elsewhere`` has passages
+    relevant to the same query in another training split, which are not negatives either [decision].
+    """
+    grades: dict[str, dict[str, int]] = {}
+    for query_id, passage_id, grade in qrels:
+        of_query = grades.setdefault(query_id, {})
+        of_query[passage_id] = max(grade, of_query.get(passage_id, grade))
+    queries, missing = [], 0
+    for query_id, of_query in sorted(grades.items()):
+        elsewhere = set((relevant_elsewhere or {}).get(query_id, ()))
+        positives = sorted(item for item, grade in of_query.items() if grade >= relevant_from)
+        negatives = sorted(of_query.keys() - set(positives) - elsewhere)
+        judged = sorted(elsewhere.union(of_query))
+        here = without(positives, absent)
+        missing += len(positives) - len(here)
+        if here:
+            query = Judged(query_id, here, without(negatives, absent), without(judged, absent))
+            queries.append(query)
+    return queries, missing
+
+
+def _target(
+    collection: collections.Collection,
+    split: str,
+    relevant: Mapping[str, Sequence[str]],
+    settings: ContaminatedSettings,
+) -> tuple[list[Judged], int]:
+    """Return a target's queries in a keyed order, and how many of their positives are missing."""
+    if split not in collection.splits:
+        raise bad_input(
+            collection.path,
+            wanted=f"a split {split!r} for --contaminate",
+            found=", ".join(collection.splits),
+            do="name one of these; a target of another collection is joined first: posbias merge "
+            "A=… B=… --apart --out both",
+        )
+    qrels, relevant_from = collection.qrels(split), settings.target_relevant_from
+    absent = collection.absent(sorted({qrel.passage_id for qrel in qrels}))
+    queries, missing = judged_queries(
+        qrels, absent, relevant_from=relevant_from, relevant_elsewhere=relevant
+    )
+    if not queries:
+        highest = f", the highest of grade {max(qrel.grade for qrel in qrels)}" if qrels else ""
+        raise bad_input(
+            collection.path,
+            wanted=f"a passage judged {relevant_from} or higher in target {split!r}",
+            found=f"{len(qrels):,} judgements{highest}; {missing:,} {ABSENT}",
+            do="give a lower --target-relevant-from or another --contaminate, or join the target's "
+            "collection first: posbias merge",
+        )
+    ids = [query.query_id.encode("utf-8", "replace") for query in queries]
+    keys = keys64(settings.seed, "contaminated query", ids)
+    return [queries[place] for place in np.argsort(keys, kind="stable").tolist()], missing
+
+
+def _counts(queries: Sequence[Judged], missing: int, size: int) -> Counter[str]:
+    groups = sum(len(query.positives) for query in queries)
+    random = sum(query.random_negatives(size) for query in queries)
+    counts = {"queries": len(queries), "groups": groups, "random negatives": random}
+    return Counter({**counts, "judged negatives": groups * (size - 1) - random, ABSENT: missing})
+
+
+def judged_groups(
+    query: Judged,
+    *,
+    size: int,
+    seed: int,
+    passages: int,
+    passage_ids_at: Callable[[np.ndarray], Sequence[str]],
+) -> Iterator[TrainingGroup]:
+    """Yield a query's groups of ``size`` passages, positives and negatives each in a keyed order.
+
+    ``passage_ids_at`` returns the ids of drawn passages by their places in a corpus of
+    ``passages``.
+
+    Raises:
+        InputError: fewer unjudged passages in the corpus than a group needs.
+    """
+
+    def ordered(items: Sequence[str], purpose: str) -> list[str]:
+        places = choose(len(items), len(items), seed, purpose, query.query_id)
+        return [items[place] for place in places]
+
+    def unjudged(number: int, positive: str) -> list[str]:
+        if passages - len(judged) < number:
+            raise InputError(
+                f"query {query.query_id!r}: wanted {number:,} random unjudged passages; found "
+                f"{passages - len(judged):,} in a corpus of {passages:,}; give a smaller "
+                "--group-size"
+            )
+        looked_at, kept = number + 8, list[str]()
+        while len(kept) < number:  # a longer draw begins with a shorter one
+            key = (seed, "random negative", query.query_id, positive)
+            ids = passage_ids_at(np.array(choose(passages, looked_at, *key), np.int64))
+            kept = [item for item in ids if item not in judged][:number]
+            looked_at *= 2
+        return kept
+
+    judged = set(query.judged)
+    negatives = ordered(query.negatives, "judged negative")
+    for turn, positive in enumerate(ordered(query.positives, "judged positive")):
+        drawn = negatives[turn * (size - 1) : (turn + 1) * (size - 1)]
+        drawn += unjudged(size - 1 - len(drawn), positive)
+        yield TrainingGroup(query.query_id, (positive, *drawn), (1, *[0] * (size - 1)))

@@ -127,7 +127,7 @@ def test_the_deep_learning_tracks_over_a_sample_of_their_corpus(
     )
     assert made[0] == 0, made[2]
     content = Groups(tmp_path / "set").manifest.content
-    counts, taken = content["origins"][name], content["query_ids"][name]
+    counts = content["origins"][name]
     assert (counts["queries"], counts["groups"], counts["positives missing from the corpus"]) == (
         queries,
         groups,
@@ -137,7 +137,8 @@ def test_the_deep_learning_tracks_over_a_sample_of_their_corpus(
         (qrel.query_id, qrel.passage_id) for qrel in collection.qrels(name) if qrel.grade >= 2
     }
     assert groups + missing == len(relevant) == {"dl19": 2_501, "dl20": 1_666}[name]
-    stored = [group for group in Groups(tmp_path / "set") if group.query_id in taken]
+    judged = {query_id for query_id, _ in relevant}
+    stored = [group for group in Groups(tmp_path / "set") if group.query_id in judged]
     there = {(group.query_id, group.passage_ids[0]) for group in stored}
     assert len(there) == groups
     assert there <= relevant

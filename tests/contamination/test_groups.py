@@ -10,12 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.contamination.groups import (
-    Judged,
-    judged_groups,
-    read_judged,
-    split_negatives,
-)
+from positionbias.contamination.trainsets import Judged, judged_groups, judged_queries
 from positionbias.core.errors import InputError
 from positionbias.core.groups import TrainingGroup
 from positionbias.core.records import Qrel
@@ -52,27 +47,13 @@ def test_grades_become_positives_and_negatives() -> None:
         Qrel("q", "e", -2),
         Qrel("r", "a", 1),
     ]
-    queries, counts = read_judged(qrels)
-    assert queries == [Judged("q", ("a", "b"), ("c", "d", "e"), ("a", "b", "c", "d", "e"))]
-    assert not +counts
-    assert [query.positives for query in read_judged(qrels, relevant_from=1)[0]] == [
-        ("a", "b", "c"),
-        ("a",),
+    queries, missing = judged_queries(qrels)
+    assert queries == [Judged("q", ["a", "b"], ["c", "d", "e"], ["a", "b", "c", "d", "e"])]
+    assert missing == 0
+    assert [query.positives for query in judged_queries(qrels, relevant_from=1)[0]] == [
+        ["a", "b", "c"],
+        ["a"],
     ]
-
-
-def test_what_the_corpus_lacks_is_counted() -> None:
-    qrels = [
-        Qrel("q", "a", 3),
-        Qrel("q", "b", 2),
-        Qrel("q", "d", 0),
-        Qrel("r", "b", 2),
-        Qrel("r", "d", 0),
-    ]
-    queries, counts = read_judged(qrels, {"b", "d"})
-    assert queries == [Judged("q", ("a",), (), ("a",))]
-    # r has no positive left, so its negatives are not used
-    assert +counts == {"positives missing from the corpus": 2}
 
 
 def test_of_two_grades_the_higher_counts_and_what_is_relevant_elsewhere_is_no_negative() -> None:
@@ -83,8 +64,8 @@ def test_of_two_grades_the_higher_counts_and_what_is_relevant_elsewhere_is_no_ne
         Qrel("q", "b", 0),
         Qrel("q", "c", 0),
     ]
-    ((query,), _) = read_judged(qrels, relevant_elsewhere={"q": ("c", "x")})
-    assert query == Judged("q", ("a",), ("b",), ("a", "b", "c", "x"))
+    ((query,), _) = judged_queries(qrels, relevant_elsewhere={"q": ("c", "x")})
+    assert query == Judged("q", ["a"], ["b"], ["a", "b", "c", "x"])
 
 
 def test_a_negative_stands_in_one_group_and_random_ones_follow() -> None:
@@ -103,17 +84,7 @@ def test_a_negative_stands_in_one_group_and_random_ones_follow() -> None:
     negatives = [item for group in made for item in group.passage_ids[1:]]
     assert sorted(negatives[:4]) == ["p3", "p4", "p5", "p6"]
     assert not set(negatives[4:]) & set(query.judged)
-    assert split_negatives(query, 3) == (4, 2)
-    assert split_negatives(query, 2) == (3, 0)
-
-
-def test_a_draw_depends_on_its_query_and_seed_alone() -> None:
-    query = Judged("q", ("p0", "p1"), (), ("p0", "p1"))
-    assert groups(query, 5) == groups(query, 5) != groups(query, 5, seed=2)
-    # the first random negatives of a larger group are those of a smaller one
-    assert [group.passage_ids[:3] for group in groups(query, 5)] == [
-        group.passage_ids for group in groups(query, 3)
-    ]
+    assert (query.random_negatives(3), query.random_negatives(2)) == (2, 0)
 
 
 def test_random_negatives_are_uniform_over_what_is_not_judged() -> None:
@@ -139,7 +110,7 @@ def test_all_of_a_corpus_can_be_drawn_and_no_more() -> None:
 @given(judgements, st.integers(2, 9), st.integers(1, 3), st.integers(0, 99))
 def test_whatever_is_judged(qrels: list[Qrel], size: int, relevant_from: int, seed: int) -> None:
     grades = {(qrel.query_id, qrel.passage_id): qrel.grade for qrel in qrels}
-    queries, counts = read_judged(qrels, GONE, relevant_from=relevant_from)
+    queries, missing = judged_queries(qrels, GONE, relevant_from=relevant_from)
     positives: Counter[tuple[str, str]] = Counter()
     judged_negatives: Counter[tuple[str, str]] = Counter()
     for query in queries:
@@ -155,9 +126,9 @@ def test_whatever_is_judged(qrels: list[Qrel], size: int, relevant_from: int, se
                 if grade is not None:
                     judged_negatives[group.query_id, item] += 1
                     counted += 1
-        assert (counted, len(made) * (size - 1) - counted) == split_negatives(query, size)
+        assert len(made) * (size - 1) - counted == query.random_negatives(size)
     wanted = {key for key, grade in grades.items() if grade >= relevant_from and key[1] not in GONE}
     assert positives == dict.fromkeys(wanted, 1)
     assert set(judged_negatives.values()) <= {1}
     every = {key for key, grade in grades.items() if grade >= relevant_from}
-    assert counts["positives missing from the corpus"] == len(every - wanted)
+    assert missing == len(every - wanted)

@@ -71,19 +71,7 @@ def test_an_excess_by_hand() -> None:
     by_queries = stats.ttest_ind(*sides, equal_var=False, alternative="greater").pvalue
     assert excess.p() == pytest.approx(max(by_trainings, by_queries))
     half = stats.t.ppf(0.95, excess.query_freedom) * excess.query_error
-    assert excess.half_width(0.05) == pytest.approx(max(stats.t.ppf(0.95, 1) * error, half))
-
-
-def test_the_rows() -> None:
-    rows = found()
-    (excess,) = rows[rows["statistic"] == "excess"].itertuples()
-    assert excess.value == pytest.approx(0.225)
-    assert excess.p == excess.p_adjusted
-    assert (excess.answer, excess.trainings, excess.level) == (Suspected.UNKNOWN, 2, 0.9)
-    differences = rows[rows["statistic"] == "difference"].set_index("model")["value"]
-    assert differences.to_dict() == pytest.approx({"m": 0.225, "c": 0.025, "d": -0.025})
-    (line,) = SUSPICIONS.headline(rows)
-    assert line.startswith("Cannot tell whether m saw test: over its 2 controls it gains +0.225")
+    assert excess.least(0.05) == pytest.approx(max(stats.t.ppf(0.95, 1) * error, half))
 
 
 @pytest.mark.parametrize(
@@ -103,11 +91,6 @@ def test_it_cannot_tell(controls: list[System], obstacle: Obstacle) -> None:
     assert "false alarms" not in set(rows["statistic"])
     assert list(SUSPICIONS.headline(rows)) == [f"Cannot tell whether m saw test: {obstacle}."]
     assert "Next: Train at least 2 controls" in SUSPICIONS.findings(rows)[0].text
-
-
-def test_nothing_has_a_spread() -> None:
-    same = [system(f"s{n}", [n / 10] * 4, [n / 10] * 4) for n in range(4)]
-    assert excess_of(same[0], same[1:], SETS) is Obstacle.FLAT
 
 
 def test_a_query_of_both_sets_is_refused() -> None:
@@ -194,8 +177,3 @@ def test_with_a_well_known_spread_power_is_that_of_the_normal() -> None:
 def test_queries_bound_the_spread_below() -> None:
     wide = excess(100, spread=1e-4, query_error=0.03)
     assert simulated_rates(wide, 0.05, (0.05,), seed=1)[0] < 0.6
-
-
-def test_it_is_the_same_draw_for_any_effects() -> None:
-    both = simulated_rates(excess(5), 0.05, (0.0, 0.05), seed=3)
-    assert simulated_rates(excess(5), 0.05, (0.05,), seed=3) == both[1:]

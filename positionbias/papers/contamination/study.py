@@ -179,8 +179,7 @@ class _Study:
             write_contaminated_set(place, self.collection, self.training, wanted, overwrite=True)
 
         inputs = {"collection": self.collection.path, "candidates": self.training}
-        record = {**wanted.record(), "seed": wanted.seed}
-        return self.workspace.make(f"trainset-{name}", place, record, inputs, make)
+        return self.workspace.make(f"trainset-{name}", place, wanted.record(), inputs, make)
 
     def _teacher(self, wanted: tuple[int, tuple[str, Path]]) -> _Taught:
         settings, model = self.settings, self.settings.teacher
