@@ -87,16 +87,6 @@ def test_a_negative_stands_in_one_group_and_random_ones_follow() -> None:
     assert (query.random_negatives(3), query.random_negatives(2)) == (2, 0)
 
 
-def test_random_negatives_are_uniform_over_what_is_not_judged() -> None:
-    drawn = Counter(
-        groups(Judged(f"q{number}", ("p0",), (), tuple(CORPUS[:50])), 2)[0].passage_ids[1]
-        for number in range(3_000)
-    )
-    assert set(drawn) == set(CORPUS[50:])
-    # sqrt(3000 · 0.1 · 0.9) = 16.4
-    assert all(abs(count - 300) < 5 * 16.5 for count in drawn.values())
-
-
 def test_all_of_a_corpus_can_be_drawn_and_no_more() -> None:
     query = Judged("q", ("p0",), (), tuple(CORPUS[:57]))
     (group,) = groups(query, 4)
