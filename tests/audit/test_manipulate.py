@@ -177,9 +177,8 @@ def best_sentence(query: str, passages: Sequence[str]) -> list[float]:
 
 
 @pytest.mark.parametrize("scorer", [blind, best_sentence, cohesive])
-@pytest.mark.parametrize("orders", [2, 4])
 def test_scorers_that_read_a_text_alike_from_both_ends_have_contrasts_of_exactly_0(
-    invented: Task, scorer: Scorer, orders: int
+    invented: Task, scorer: Scorer
 ) -> None:
     rotated = Run(
         "rotated",
@@ -188,7 +187,7 @@ def test_scorers_that_read_a_text_alike_from_both_ends_have_contrasts_of_exactly
             for name in invented.candidates
         ],
     )
-    found = measured(invented, scorer, orders=orders, ranked=None, rotated=rotated)
+    found = measured(invented, scorer, orders=4, rotated=rotated)
     contrasts = found.by_unit["score"][:, :-1]
     assert (contrasts[~np.isnan(contrasts)] == 0).all()
     assert (found.by_unit["score"][:, -1] > 0).all()
@@ -286,21 +285,6 @@ def test_a_listwise_scorer_gets_each_text_at_the_place_of_its_passage_in_one_ord
     asked = len(counting.lists)
     ask(how, trials, known, "again")
     assert len(counting.lists) == asked
-
-
-def test_a_listwise_scorer_that_looks_at_the_list_alone_has_no_preference_in_passages(
-    invented: Task,
-) -> None:
-    def first_in(query: str, passages: Sequence[str]) -> list[float]:
-        return [overlap(query, text) - 0.3 * place for place, text in enumerate(passages)]
-
-    found = measured(invented, first_in, listwise=True)
-    for values in found.by_unit.values():
-        assert (values[:, :-1][~np.isnan(values[:, :-1])] == 0).all()
-    # the unit of a listwise scorer is its ranks
-    assert found.unit == "ranks"
-    assert np.array_equal(found.by_unit["score"], found.by_unit["ranks"], equal_nan=True)
-    assert found.by_unit["score"][:, -1].mean() > 0
 
 
 def test_what_is_not_read_whole_is_marked(two: Task) -> None:

@@ -26,11 +26,9 @@ from positionbias.audit.audit import audit, make_task
 from positionbias.audit.evidence import BY_TERMS, collection_terms
 from positionbias.audit.measured import RAW, audit_rows, given_in, raw_rows
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import RERANKER, Measurement, RotatedRun, System, Task
-from positionbias.audit.two_runs import two_run_verdict
+from positionbias.audit.systems import RERANKER, Measurement, Task
 from positionbias.audit.verdict import (
     ALONE,
-    FEW_PASSAGES,
     NOTHING_MOVED,
     SHORT_LISTS,
     TOO_LONG,
@@ -38,11 +36,8 @@ from positionbias.audit.verdict import (
 from positionbias.audit.words import sentences_of
 from positionbias.core.collection import Collection
 from positionbias.core.rows import check
-from positionbias.core.run import Run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.planted.generator import PlantedSettings
-from positionbias.positions.debias import debias
-from positionbias.positions.rotate import Rotation
 from tests.audit.scorers import blind, end_lover, first_placed, front_lover
 from tests.audit.tasks import figures_of, read_again, system
 from tests.audit.test_reads import stopping
@@ -137,42 +132,6 @@ def test_rows_of_models_are_saved_and_read_again(
     assert again == given_in(audit_rows(task, of_models).rows)
 
 
-def test_verdicts_by_a_rule_are_read_back(collection: Collection) -> None:
-    task = task_of(collection, rule=True)
-    run = Run("alone", (task.candidates[name] for name in task.candidates))
-    results = audit(task, [system(front_lover, "front"), System("alone", run=run)], SETTINGS)
-    rules = [(one.question, one.rule) for one in figures_of(results, Verdict)]
-    assert rules == [(PASSAGE, BY_TERMS), (LIST, ""), (PASSAGE, BY_TERMS)]
-    read_back(task, results)
-    scores_add_up(task, results)
-
-
-def run_of(task: Task, texts: Collection) -> Run:
-    queries = {query.query_id: query.text for query in task.queries}
-    lists = [task.candidates[query_id] for query_id in task.query_ids]
-    scored = (
-        (
-            one.query_id,
-            one.passage_ids,
-            front_lover(queries[one.query_id], texts.texts(one.passage_ids)),
-        )
-        for one in lists
-    )
-    return Run("mine", scored)
-
-
-def test_verdicts_on_runs_are_read_back(collection: Collection, tmp_path: Path) -> None:
-    task = task_of(collection)
-    rotated = debias(task.collection, tmp_path / "r", Rotation(seed=1))
-    original, other = run_of(task, task.collection), run_of(task, rotated)
-    for name, run in (("mine", other), ("same", original)):
-        pairs = [RotatedRun(rotated, run)]
-        results = two_run_verdict(System(name, run=original, rotated=pairs), task, SETTINGS)
-        (verdict,) = figures_of(results, Verdict)
-        assert (verdict.rotations, verdict.alike) == (1, name == "same")
-        read_back(task, results)
-
-
 def effect(
     contrast: Contrast,
     unit: str,
@@ -208,12 +167,9 @@ def passage(preference: Preference, effects: Sequence[Effect] = (), **more: obje
 WITHIN_IT = moved(0.01, -0.02, 0.03, READ_WHOLE)
 RUNS = [effect(Contrast.RUNS, NDCG, -0.05, 0.02), effect(Contrast.RUNS, RANKS, -1.5, 0.5)]
 ORDER = [effect(Contrast.ORDER, RANKS, 0.1, 0.2), effect(Contrast.ORDER_MIDDLE, RANKS, 0.0, 0.3)]
-LEANING = [*moved(0.05, -0.01, 0.02), *WITHIN_IT]
 BY_HAND = {
-    "none": passage(NONE, moved(0.01, -0.02, 0.03)),
     "leans": passage(NONE, moved(0.05, -0.01, 0.02), depth=30, among="bm25"),
     "front, perhaps small": passage(Preference.FRONT, moved(-0.15, 0.0, 0.1), exceeds=False),
-    "end": passage(Preference.END, moved(0.5, 0.0, 0.1), exceeds=True),
     "middle": passage(
         Preference.MIDDLE,
         sorted(moved(0.3, 0.5, 0.1), key=lambda one: one.contrast != Contrast.MIDDLE),
@@ -222,7 +178,6 @@ BY_HAND = {
         among="the whole collection",
     ),
     "unknown": passage(UNKNOWN, moved(0.02, 0.0, 0.3), wanted=1_600),
-    "unknown, no number of queries": passage(UNKNOWN, moved(0.1, 0.0, 0.3)),
     "no interval": passage(UNKNOWN, moved(0.02, 0.0, None)),
     "unread": passage(
         Preference.UNREAD,
@@ -240,16 +195,6 @@ BY_HAND = {
         within=NONE,
         from_end=True,
     ),
-    "unread, perhaps": passage(
-        UNKNOWN,
-        [*moved(-0.05, 0.0, 0.1), *WITHIN_IT],
-        wanted=230,
-        reads=100.0,
-        unread=0.25,
-        within=NONE,
-    ),
-    "unread, to no effect": passage(NONE, [*WITHIN_IT, *LEANING[:9]], reads=100.0, unread=0.25),
-    "read with filler alone": passage(NONE, LEANING[9:], reads=100.0),
     "too long": passage(
         Preference.UNREAD,
         moved(-0.6, 0.0, 0.1),
@@ -264,24 +209,9 @@ BY_HAND = {
         [effect(Contrast.WORTH, SCORE, -0.1, 0.5), *moved(0.01, 0.0, 0.02)[3:]],
         wanted=4_000,
     ),
-    "unreactive, in ranks": passage(
-        Preference.UNREACTIVE, [effect(Contrast.WORTH, RANKS, 0.0, 0.0)]
-    ),
     "no trial": passage(UNKNOWN, reason=NOTHING_MOVED, queries=0),
-    "few passages": passage(UNKNOWN, reason=FEW_PASSAGES, queries=0),
     "run alone": passage(UNKNOWN, margin=None, queries=0, drawn=0, reason=ALONE),
     "runs": passage(Preference.FRONT, RUNS, margin=0.02, exceeds=True, rotations=2),
-    "runs, none": passage(
-        NONE, [effect(Contrast.RUNS, NDCG, 0.001, 0.01), RUNS[1]], margin=0.02, rotations=1
-    ),
-    "runs, unknown": passage(UNKNOWN, RUNS, margin=0.02, wanted=900, rotations=1),
-    "runs, no ranks": passage(
-        Preference.FRONT,
-        [RUNS[0], effect(Contrast.RUNS, RANKS, None)],
-        margin=0.02,
-        exceeds=False,
-        rotations=1,
-    ),
     "same run": passage(NONE, RUNS, margin=0.02, rotations=1, alike=True),
     "runs, undefined": passage(
         UNKNOWN,
@@ -291,11 +221,9 @@ BY_HAND = {
         reason="the answers never move",
     ),
     "pointwise": Verdict(LIST, NONE, margin=0.5),
-    "list, none": Verdict(LIST, NONE, ORDER, 0.5, queries=60, drawn=70),
     "list, unsteady": Verdict(
         LIST, Preference.ENDS, ORDER[::-1], 0.5, False, 60, drawn=70, noise=0.07
     ),
-    "list, unknown": Verdict(LIST, UNKNOWN, ORDER, 0.5, queries=60, wanted=80, drawn=70),
     "short lists": Verdict(LIST, UNKNOWN, margin=0.5, reason=SHORT_LISTS, noise=0.07),
 }
 

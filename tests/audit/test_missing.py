@@ -79,16 +79,14 @@ def test_a_query_with_a_missing_score_is_left_out_and_counted(task: Task) -> Non
     assert (len(slopes.slopes), slopes.missing) == (len(task.query_ids) - 1, 1)
 
 
-@pytest.mark.parametrize("missing", [2, 60])
 def test_more_than_a_fiftieth_leaves_no_verdict_and_passes_no_limit(
-    task: Task, missing: int
+    task: Task,
 ) -> None:
-    texts = task.texts
-    results = audit_of(task, [texts[name] for name in task.query_ids[:missing]])
+    results = audit_of(task, [task.texts[name] for name in task.query_ids[:2]])
     for question in Question:
         verdict = verdict_of(results, "chat", question)
         assert (verdict.preference, verdict.effects) == (Preference.UNKNOWN, ())
         (said, *_) = sentences_of("chat", verdict)
-        assert f"scores are missing for {missing} of 60 queries" in said
+        assert "scores are missing for 2 of 60 queries" in said
     checks = checks_of(results, Limits(max_response=1, max_order=1), "nDCG@10")
     assert {check.outcome for check in checks} == {Outcome.CANNOT_TELL}

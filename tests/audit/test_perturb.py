@@ -158,40 +158,6 @@ def test_where_other_sentences_are_too_few_fillers_stand_for_them(others: list[s
     assert {made[1].before.count(f), made[3].after.count(f)} == {fillers(len(others))}
 
 
-def test_what_stands_beside_the_evidence_helps_a_window_as_often_at_an_end_as_in_the_middle() -> (
-    None
-):
-    # two words of the query stand in the evidence, and one more in one other sentence: a window of
-    # 20 words that reaches from one into the other holds all three
-    words = ("colour", "tower", "north")
-    evidence = "The tower has a colour."
-    others = [
-        "Then came much more from the north.",
-        "One came.",
-        "Two left there.",
-        "Three stayed.",
-    ]
-
-    def best(text: str) -> int:
-        found = text.replace(".", "").split()
-        return max(len({*found[place : place + 20]} & {*words}) for place in range(len(found)))
-
-    fill = filler(" ".join([*words, evidence, *others]), [], 1)
-    total = np.zeros(2)
-    for seed in range(400):
-        made = exchanges(Parts([evidence, *others], 0), fill, 2, drawn_by(seed))
-        total += np.sum(
-            [
-                [best(one.before), best(one.after)]
-                for one in made
-                if one.contrast == Contrast.MIDDLE
-            ],
-            axis=0,
-        )
-    # deviations of 0 or 1 each: the standard error of 800 differences is below 0.02
-    assert abs(total[1] - total[0]) / 800 < 0.05
-
-
 def test_a_fragment_changes_places_with_a_fragment_only() -> None:
     # a window of a longer text begins and ends inside of a sentence
     window = [
