@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -204,14 +203,12 @@ def _answer(verdict: Verdict) -> Answered:
     return ANSWERS.get(verdict.preference, Answered.YES)
 
 
-@dataclass(frozen=True, slots=True)
-class _Verdicts:
-    """The tiles of an audit: question, answer, deciding effect, margin and power, next step."""
-
-    def tiles(self, rows: DataFrame) -> list[Tile]:
-        """Return a tile for each verdict."""
-        names = {row[:4]: row[4] for row in rows[[*KEYS, "name"]].itertuples(index=False)}
-        return [_tile(given.system, names[given[:4]], given.verdict) for given in _given(rows)]
+def _tiles(rows: DataFrame) -> list[Tile]:
+    """Return a tile for each verdict: question, answer, deciding effect, margin and power, next
+    step.
+    """
+    names = {row[:4]: row[4] for row in rows[[*KEYS, "name"]].itertuples(index=False)}
+    return [_tile(given.system, names[given[:4]], given.verdict) for given in _given(rows)]
 
 
 KEYS = ["model", "role", "collection", "split"]
@@ -355,7 +352,7 @@ SHOWN = Presentation(
     headline=_headline,
     run=_run,
     findings=_findings,
-    questions=[_Verdicts()],
+    questions=[_tiles],
     sections=[
         RowSection(
             anchor="response",
@@ -369,5 +366,4 @@ SHOWN = Presentation(
         ),
     ],
     text=[VERDICTS, BY_LENGTH, BY_POSITION, DESCRIBED],
-    main=("effects",),
 )

@@ -121,7 +121,7 @@ SUSPICIONS = Presentation(
                 "finds the margin in {power at the margin:.0%}",
                 "false alarms {false alarms:.1%}",
             ],
-        )
+        ).tiles
     ],
     sections=[
         RowSection(

@@ -69,7 +69,7 @@ class Shown:
         return figures
 
     def plot(self, name: str | None = None) -> Figure:
-        """Return one figure of the report page, by default the main one.
+        """Return one figure of the report page, by default the first.
 
         Raises:
             SettingError: no figure of this name; the message names the existing ones.

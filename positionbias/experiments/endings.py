@@ -79,7 +79,6 @@ def training_section(study: str) -> RowSection:
                 caption=_stopped,
                 series="whole",
                 below="Training step",
-                free=True,
                 places=3,
                 tall=1.7,
             )
@@ -159,5 +158,4 @@ SHOWN = Presentation(
     headline=_headline,
     sections=[training_section("training")],
     text=[],
-    main=("training-trainings",),
 )

@@ -1,4 +1,4 @@
-"""Presentation of trained systems: their names, comparisons as answers, and trainings."""
+"""Presentation of trained systems, their names and comparisons, and of a study's plan."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from pandas import DataFrame, Series
 
 from positionbias.core.convergence import UNFINISHED
+from positionbias.core.duration import shown_time
 from positionbias.evaluation.answers import Compared
+from positionbias.report.presentation import Presentation
 from positionbias.report.record import Record, said
-from positionbias.report.table import OVER_NOTE, Value
+from positionbias.report.table import RowTable, Value
 from positionbias.report.tiles import Answer, Answered, Question
 
 __all__ = [
-    "EFFECT_NOTE", "IDLE", "TRAIN_LONGER", "capital", "comparison_cells", "comparison_question",
-    "comparison_text", "named", "parts_of",
+    "EFFECT_NOTE", "IDLE", "OVER_NOTE", "SHOWN", "TRAIN_LONGER", "capital", "comparison_cells",
+    "comparison_question", "comparison_text", "named", "parts_of",
 ]  # fmt: skip
 
 # the papers' names, those of the position-bias paper in its order
@@ -36,6 +38,10 @@ IDLE = (
 )
 TRAIN_LONGER = "Train longer: validation still rose when the training ended, so nothing is decided."
 
+OVER_NOTE = (
+    "Intervals and p of three training seeds or more are over trainings and queries; of one seed "
+    "over queries alone, and speak of this checkpoint; of two there are none."
+)
 EFFECT_NOTE = (
     "Effect size: the mean difference over the deviation of the differences (d_z). " + OVER_NOTE
 )
@@ -161,3 +167,37 @@ def comparison_text(record: Record, correction: str = "Holm") -> str:
     return said(
         f"{{difference:+.3f}} over {{difference.count:,}} {row.counted} ({sure}{few})", record
     )
+
+
+PLAN = RowTable(
+    name="plan",
+    title="The plan",
+    stub={"label": "Step"},
+    cells=[
+        Value("seconds", "State", show="answer"),
+        Value("seconds", "About", show="time"),
+    ],
+    notes=["Times are estimates from finished steps; a training may stop early."],
+)
+
+
+def _planned(rows: DataFrame) -> list[str]:
+    """Return how many steps are to be made, and about how long that takes."""
+    left = rows[rows["answer"] != "done before"]["value"]
+    known = left.dropna()
+    unknown = len(left) - len(known)
+    parts = [f"{len(left)} of {len(rows)} steps to be made"]
+    parts += [f"about {shown_time(known.sum())}"] if len(known) else []
+    parts += [f"without {unknown} that are like no finished step"] if len(known) and unknown else []
+    return [f"{', '.join(parts)}; nothing was written."]
+
+
+def _with_times(rows: DataFrame) -> DataFrame:
+    times = [
+        "" if row.answer == "done before" else shown_time(row.value) if row.value >= 0 else "?"
+        for row in rows.itertuples()
+    ]
+    return rows.assign(time=times)
+
+
+SHOWN = Presentation(study="plan", prepare=_with_times, headline=_planned, sections=[], text=[PLAN])

@@ -223,22 +223,16 @@ def _measured(folder: Path, model: Manifest) -> str:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Page(Written):
-    """A report, the results in it, and all its tables by name; as text,
-    those tables that stand for the whole.
+    """A report, the results in it, and all its tables by name; as text, those that it does not
+    fold.
     """
 
     tables: dict[str, Table] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        from positionbias.report.presentation import tables_after
         from positionbias.report.table import as_text
 
-        return "\n\n".join(map(as_text, tables_after(self.tables)))
-
-    def _tables(self) -> Sequence[Table]:
-        from positionbias.report.presentation import tables_after
-
-        return tables_after(self.tables) or list(self.tables.values())
+        return "\n\n".join(map(as_text, self._tables()))
 
 
 @operation
@@ -295,7 +289,7 @@ def make_report(
 def page_of(folder: Path, out: Path, *, title: str | None = None, overwrite: bool) -> Page:
     """Write the page about a folder of results."""
     from positionbias.report.html import report_tables, write_page
-    from positionbias.report.load import load_study
+    from positionbias.report.page import load_study
 
     study = load_study(folder)
     path = write_page(study, out, title=title, overwrite=overwrite)
@@ -326,7 +320,7 @@ def load(folder: Place) -> Measurements:
         ...
     """
     from positionbias.ops.audit import Audit
-    from positionbias.report.load import load_study
+    from positionbias.report.page import load_study
 
     place = input_place(folder, flag="folder")
     study = load_study(place)

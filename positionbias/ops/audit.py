@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from positionbias.core.shard_work import MapShards
     from positionbias.dense.vectors import Vectors
     from positionbias.models.checkpoint import Checkpoint
-    from positionbias.report.load import Study
+    from positionbias.report.page import Study
     from positionbias.report.table import Table
 
 __all__ = [

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from positionbias.core.collection import Collection
     from positionbias.core.manifest import Manifest
-    from positionbias.report.load import Study
+    from positionbias.report.page import Study
 
 __all__ = [
     "REMARKS",
@@ -220,7 +220,7 @@ def study_of(outcome: Any, place: Path = Path()) -> Study:
 
     An artefact is the input of its results; all else is as in its manifest.
     """
-    from positionbias.report.load import Study
+    from positionbias.report.page import Study
 
     manifest = (
         outcome.manifest(place)

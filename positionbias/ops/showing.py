@@ -19,9 +19,7 @@ from positionbias.core.screen import lines_of
 from positionbias.core.shown import Shown
 from positionbias.ops.outcome import rows_of, study_of, text_of
 from positionbias.report.html import report_tables, write_page
-from positionbias.report.load import Study
-from positionbias.report.page import drawings_of, open_tables
-from positionbias.report.presentation import main_figure, verdict_of
+from positionbias.report.page import Study, drawings_of, open_tables, verdict_of
 from positionbias.report.table import Table, as_frame
 
 if TYPE_CHECKING:
@@ -99,13 +97,13 @@ def figures_of(study: Study) -> dict[str, Figure]:
 
 
 def figure_of(study: Study, name: str | None) -> Figure:
-    """Return the figure of the page with this name, or the one that says most.
+    """Return the figure of the page with this name, or the first.
 
     Raises:
         SettingError: there is none.
     """
     there = drawings_of(study)
-    draw = there.get(main_figure(list(there)) if name is None else name)
+    draw = there.get(next(iter(there), "") if name is None else name)
     if draw is None:
         if not there:
             raise SettingError(

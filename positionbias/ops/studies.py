@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from positionbias.ops.outcome import Printed, Written, study_of
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from positionbias.report.load import Study
+    from positionbias.report.page import Study
     from positionbias.report.table import Table
 
 __all__ = ["Studied", "StudyPlan", "demo", "reported", "study"]
@@ -49,7 +49,7 @@ class Studied(Written):
     afterwards: str = ""
 
     def __str__(self) -> str:
-        """Return the study's own tables, and its findings in sentences."""
+        """Return the tables that its page does not fold, and its findings in sentences."""
         from positionbias.core.screen import wrapped
         from positionbias.report.presentation import shown_by
         from positionbias.report.table import as_text
@@ -62,11 +62,6 @@ class Studied(Written):
         return "\n\n".join(
             [*map(as_text, self._tables()), "\n".join(["What was found", *sentences])]
         )
-
-    def _tables(self) -> Sequence[Table]:
-        from positionbias.report.presentation import tables_after
-
-        return tables_after(self.tables)
 
     def _study(self, place: Path = Path()) -> Study:
         from positionbias.ops.artefacts import load

@@ -4,23 +4,24 @@ beside those of an unbiased collection, and what became of answers.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
 
 from pandas import DataFrame
 
-from positionbias.core.formatting import decimal, interval, percent, with_interval
+from positionbias.core.formatting import percent
 from positionbias.core.screen import encodable, wrapped
 from positionbias.positions.histogram import POINTS, Beside
 from positionbias.positions.measured import ANSWERS
 from positionbias.report.figure import Histogram
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.record import Record, bounds_of, records_of
+from positionbias.report.record import sentences
 from positionbias.report.table import RowTable, Value
 from positionbias.report.tiles import Answer, Answered, Question
 
-__all__ = ["CAUSES", "FIGURE", "OUTCOMES", "POSITIONS", "QUESTION", "SECTION", "SHOWN", "chart"]
+__all__ = ["FIGURE", "OUTCOMES", "POSITIONS", "QUESTION", "SECTION", "SHOWN", "chart"]
 
 PARTS, BOTH, LONGEST = 10, 2, 60  # bars, histograms drawn with them, and columns of a bar
+BARS = "share of answers by place in the passage; the mark is the share if unbiased"
 BINS = f"measure == '{ANSWERS}' and axis == 'bin' and low == low"
 SUMMARY = f"measure == '{ANSWERS}' and axis == ''"
 
@@ -57,17 +58,6 @@ OUTCOMES = RowTable(
     across=["passages"],
     where=f"measure == '{ANSWERS}' and axis == 'cause' and statistic == 'answers'",
     cells=[Value("answers", form=",")],
-)
-CAUSES = RowTable(
-    name="matching",
-    title="Answers that were not found, and how well matching finds the source's own spans",
-    stub={"passages": "Answers of", "label": "Cause"},
-    where=f"measure == '{ANSWERS}' and axis == 'cause' and statistic != 'answers'",
-    cells=[
-        Value("unmatched", "Not found", ","),
-        Value("missed", "Spans missed", ","),
-        Value("extra match", "Further matches", ","),
-    ],
 )
 FIGURE = Histogram(
     name="answers",
@@ -110,48 +100,20 @@ QUESTION = Question(
 )
 
 
+PLACED = {
+    Beside.BELOW: "answers start nearer the front than unbiased ones",
+    Beside.ABOVE: "answers start nearer the end than unbiased ones",
+    Beside.WITHIN: f"answers start where unbiased ones do, to within {POINTS:g} of the passage",
+    Beside.UNKNOWN: "cannot tell whether answers start nearer the front",
+}
+
+
 def _prepared(rows: DataFrame) -> DataFrame:
-    named = rows["collection"] + ", " + rows["split"]
-    return rows.assign(passages=named, outcome=rows["label"].str.capitalize())
-
-
-def _checked(rows: DataFrame) -> list[str]:
-    """Say how many of the source's spans are among the matches."""
-    return [
-        f"{one.keys['passages']}: {one.value('spans among matches'):,.0f} of "
-        f"{one.value('spans checked'):,.0f} of the source's spans are among the words' matches."
-        for one in records_of(rows, ["passages"], SUMMARY)
-        if one.value("spans checked")
-    ]
-
-
-def _headline(rows: DataFrame) -> list[str]:
-    """Return whether answers start nearer the front than unbiased ones would: what the interval of
-    the difference leaves out.
-    """
-    return [_placed(one) for one in records_of(rows, ["passages"], SUMMARY)]
-
-
-def _placed(record: Record) -> str:
-    name, mean = record.keys["passages"], record.rows["mean"]
-    if mean.reason:
-        return f"{name}: {mean.reason}."
-    less = record.rows["mean less unbiased"]
-    answers = {
-        Beside.BELOW: "answers start nearer the front than unbiased ones",
-        Beside.ABOVE: "answers start nearer the end than unbiased ones",
-        Beside.WITHIN: f"answers start where unbiased ones do, to within {POINTS:g} of the passage",
-        Beside.UNKNOWN: "cannot tell whether answers start nearer the front",
-    }
-    return (
-        f"{name}: {answers[mean.answer]}: mean position {_value(mean)}, unbiased "
-        f"{decimal(mean.expected)} (difference {_value(less, sign=True)})."
+    return rows.assign(
+        passages=rows["collection"] + ", " + rows["split"],
+        outcome=rows["label"].str.capitalize(),
+        placed=rows["answer"].map(PLACED),
     )
-
-
-def _value(row: Any, *, sign: bool = False) -> str:
-    bounds = interval(bounds_of(row), sign=sign)
-    return with_interval(decimal(row.value, sign=sign), bounds)
 
 
 def chart(rows: DataFrame) -> str:
@@ -159,29 +121,24 @@ def chart(rows: DataFrame) -> str:
     drawn = [(name, bins) for name, bins in rows.query(BINS).groupby("passages", sort=False)]
     if len(drawn) > BOTH:
         return ""
-    return "\n\n".join("\n".join(_bars(str(name), bins)) for name, bins in drawn)
+    return "\n\n".join("\n".join(_bars(f"{name}: {BARS}", bins)) for name, bins in drawn)
 
 
-def _bars(name: str, bins: DataFrame) -> list[str]:
-    """Return the shares of answers in parts of a passage, as bins fall together, a line each."""
+def _bars(title: str, bins: DataFrame) -> Iterator[str]:
+    """Yield the title, then the shares of answers in parts of a passage, a line each: as many bins
+    fall together as are needed.
+    """
+    yield wrapped(title)
     number = len(bins)
     several = next(n for n in range(1, number + 1) if number % n == 0 and number // n <= PARTS)
-    parts = bins[["value", "expected"]].groupby(bins.reset_index().index // several).sum()
-    longest = parts.to_numpy().max() or 1.0
+    shares = bins[["value", "expected"]].to_numpy().reshape(-1, several, 2).sum(axis=1)
     block, mark = ("█", "┃") if encodable("█┃") else ("#", "|")
-    lines = [
-        wrapped(
-            f"{name}: share of answers by place in the passage; the mark is the share if unbiased"
-        )
-    ]
-    for at, part in parts.iterrows():
-        first, last = (100 * several * edge / number for edge in (int(at), int(at) + 1))
-        drawn = (block * round(LONGEST * part["value"] / longest)).ljust(LONGEST + 1)
-        unbiased = round(LONGEST * part["expected"] / longest)
-        drawn = f"{drawn[:unbiased]}{mark}{drawn[unbiased + 1 :]}"
-        place = f"{first:.0f}–{last:.0f} %"
-        lines.append(f"{place:>8}  {drawn} {percent(part['value']):>7}")
-    return lines
+    for at, (share, expected) in enumerate(shares):
+        length, unbiased = (round(LONGEST * part / shares.max()) for part in (share, expected))
+        drawn = (block * length).ljust(LONGEST + 1)
+        place = f"{100 * several * at / number:.0f}–{100 * several * (at + 1) / number:.0f} %"
+        line = f"{drawn[:unbiased]}{mark}{drawn[unbiased + 1 :]}"
+        yield f"{place:>8}  {line} {percent(share):>7}"
 
 
 SECTION = RowSection(
@@ -191,18 +148,27 @@ SECTION = RowSection(
     "not what an unbiased collection shows.",
     figures=[FIGURE],
     tables=[POSITIONS],
-    folded=[OUTCOMES, CAUSES],
+    folded=[OUTCOMES],
     together=True,
 )
 SHOWN = Presentation(
     study="histogram",
     prepare=_prepared,
-    headline=_headline,
-    run=_checked,
+    headline=sentences(
+        ["passages"],
+        SUMMARY,
+        "{passages}: {mean.placed}: mean position {mean:.3f}, unbiased {mean.expected:.3f} "
+        "(difference {mean less unbiased:+.3f}).",
+        "{passages}: {mean.reason}.",
+    ),
+    run=sentences(
+        ["passages"],
+        SUMMARY,
+        "{passages}: {spans among matches:,} of {spans checked:,} of the source's spans are among "
+        "the words' matches.",
+    ),
     chart=chart,
-    questions=[QUESTION],
+    questions=[QUESTION.tiles],
     sections=[SECTION],
-    text=[POSITIONS, OUTCOMES, CAUSES],
-    main=("answers",),
-    after_study=("positions",),
+    text=[POSITIONS, OUTCOMES],
 )

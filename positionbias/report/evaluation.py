@@ -19,7 +19,7 @@ from positionbias.core.formatting import (
 from positionbias.core.interval import Interval
 from positionbias.evaluation.answers import is_significant
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.record import Finding, bounds_of, records_of, said
+from positionbias.report.record import Finding, bounds_of, records_of, said, sentences
 from positionbias.report.table import P_NOTE, RowTable, Value
 
 __all__ = ["SHOWN"]
@@ -29,10 +29,10 @@ COMPARED = "family != '' and family != 'order'"
 OVER_CLUSTERS = (
     "95 % intervals are over clusters of queries, those with the same single relevant passage."
 )
-LACKING = (  # what a mean counts as 0 or leaves out
-    "queries without candidates",
-    "queries without judgements",
-)
+LACKING = {
+    what: f"{{model}}: {what}: {{{what}:,}}."
+    for what in ("queries without candidates", "queries without judgements")
+}
 
 
 def _undefined(rows: DataFrame) -> str:
@@ -82,43 +82,38 @@ AGAINST_FIRST = RowTable(
 )
 
 
-def _leaked(kind: str, form: str, name: str, title: str, note: str) -> RowTable:
-    """Return the table of means, or gains over the first run, on leaked and on clean queries."""
-    return RowTable(
-        name=name,
-        title=title,
-        stub={"pair": "Run", "measure": "Measure"},
-        across=["subset"],
-        where=f"statistic == '{kind}' and subset != '' or statistic == '{kind}, leaked less clean'",
-        cells=[
-            Value(kind, form=form),
-            Value(f"{kind}, leaked less clean", "leaked − clean", "+.4f"),
-        ],
-        notes=[note],
-    )
-
-
-LEAKED = _leaked(
-    "mean",
-    ".4f",
-    "leaked",
-    "Leaked and clean queries",
-    "Different queries, so unpaired: what leakage does, and how much easier or harder the leaked "
-    "queries are.",
-)
-GAINS = _leaked(
-    "gain",
-    "+.4f",
-    "leaked-gains",
-    "Gains over the first run on leaked and clean queries",
-    "Gains are paired by query: how hard a query is for both runs alike is taken off.",
+LEAKED = RowTable(
+    name="leaked",
+    title="Leaked and clean queries",
+    stub={"pair": "Run", "measure": "Measure", "of": "Of"},
+    across=["subset"],
+    where="subset != '' or statistic == 'leaked less clean'",
+    cells=[
+        Value("mean", "mean", ".4f"),
+        Value("mean", "queries", ",", show="count"),
+        Value("leaked less clean", "leaked − clean", "+.4f"),
+    ],
+    notes=[
+        "Means of different queries are unpaired: what leakage does, and how much easier or harder "
+        "the leaked queries are. Gains over the first run are paired by query: how hard a query is "
+        "for both runs alike is taken off.",
+    ],
 )
 
 
 def _prepared(rows: DataFrame) -> DataFrame:
+    """Name pairs of runs. Of leaked queries a gain is a mean too: ``of`` says which."""
     base = rows["against"].str.removeprefix("model=")
     pair = base.where(base == "", base + " → ") + rows["model"]
-    return rows.assign(shown=rows["measure"].str.replace("Judged@", "J@"), pair=pair)
+    gain = rows["statistic"].str.startswith("gain")
+    return rows.assign(
+        shown=rows["measure"].str.replace("Judged@", "J@"),
+        pair=pair,
+        of=gain.map({True: "gain", False: "mean"}),
+        statistic=rows["statistic"]
+        .replace("gain", "mean")
+        .str.replace(r"^(mean|gain), leaked", "leaked", regex=True),
+    )
 
 
 def _headline(rows: DataFrame) -> list[str]:
@@ -129,23 +124,23 @@ def _headline(rows: DataFrame) -> list[str]:
     if means.empty:
         return []
     measure = means["measure"].iloc[0]
-    own = list(means[means["measure"] == measure].itertuples())
-    first, best = own[0], max(own, key=lambda row: row.value)
+    first, *others = list(means[means["measure"] == measure].itertuples())
+    best = max([first, *others], key=lambda row: row.value)
     value = with_interval(decimal(best.value), interval(bounds_of(best)))
-    if len(own) == 1:
+    if not others:
         return [
             f"{first.model}: {measure} {value} over {plural(first.count, 'query')}; give a second "
             "run to compare with it."
         ]
-    is_first = best is first
-    rival = max(own[1:], key=lambda row: row.value) if is_first else first
-    tested = rows.query(f"{COMPARED} and statistic == 'difference'")
-    tested = tested[
-        (tested["measure"] == measure) & tested["model"].eq((rival if is_first else best).model)
+    rival = max(others, key=lambda row: row.value) if best is first else first
+    other = rival if best is first else best  # than the first run
+    tested = rows.query(f"{COMPARED} and statistic == 'difference' and measure == @measure")
+    leads = [
+        f": {_lead(row, rival.model, turned=best is first)}"
+        for row in tested[tested["model"] == other.model].itertuples()
     ]
-    leads = [f": {_lead(row, rival.model, turned=is_first)}" for row in tested.itertuples()]
     lead = "".join(leads)
-    return [f"{best.model} has the highest {measure} of {len(own)} runs, {value}{lead}."]
+    return [f"{best.model} has the highest {measure} of {len(others) + 1} runs, {value}{lead}."]
 
 
 def _lead(row: Any, rival: str, *, turned: bool) -> str:
@@ -161,26 +156,17 @@ def _lead(row: Any, rival: str, *, turned: bool) -> str:
     return f"{less} over {rival}, {surely} ({p})"
 
 
-def _run(rows: DataFrame) -> list[str]:
-    """Return how many queries leak, what a mean counts as 0 or leaves out, and what is to be known
-    of the runs' trainings.
-    """
-    counts = rows[rows["subset"] != ""].drop_duplicates("subset").set_index("subset")["count"]
-    lacking = rows[rows["statistic"].isin(LACKING) & (rows["value"] > 0)]
-    remarks = rows[rows["measure"] == "remark"]
-    return [
-        *(
-            f"{counts['all queries']:,} queries: {counts['leaked queries']:,} leaked, "
-            f"{counts['clean queries']:,} clean."
-            for _ in counts[:1]
-        ),
-        *(
-            f"{plural(int(number), 'query')} {what.removeprefix('queries ')}: "
-            f"{', '.join(own['model'].unique())}."
-            for (what, number), own in lacking.groupby(["statistic", "value"], sort=False)
-        ),
-        *(f"{row.model}: {row.label}." for row in remarks.itertuples()),
-    ]
+REMARKS = (  # what a mean counts as 0 or leaves out, and what is to be known of trainings
+    *(
+        sentences(["model"], f"statistic == '{lacking}' and value > 0", text)
+        for lacking, text in LACKING.items()
+    ),
+    sentences(["model", "label"], "measure == 'remark'", "{model}: {label}."),
+)
+
+
+def _remarks(rows: DataFrame) -> list[str]:
+    return [sentence for said_of in REMARKS for sentence in said_of(rows)]
 
 
 ORDER = (
@@ -211,16 +197,15 @@ SHOWN = Presentation(
     study="evaluate",
     prepare=_prepared,
     headline=_headline,
-    run=_run,
+    run=_remarks,
     findings=_findings,
     sections=(
         RowSection(
             anchor="systems",
             title="Effectiveness",
             introduction="",
-            tables=[RUNS, AGAINST_FIRST, LEAKED, GAINS],
+            tables=[RUNS, AGAINST_FIRST, LEAKED],
         ),
     ),
-    text=[replace(RUNS, title=""), AGAINST_FIRST, LEAKED, GAINS],
-    after_study=("systems", "comparisons"),
+    text=[replace(RUNS, title=""), AGAINST_FIRST, LEAKED],
 )

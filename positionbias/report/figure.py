@@ -51,11 +51,16 @@ __all__ = [
     "svg_text",
 ]
 
-WIDE = 6.3  # inches: a page's column
-ACROSS, BESIDE = 3, 4.5  # most panels side by side, and the least inches for two
+WIDE, BESIDE = 6.3, 4.5  # inches: a page's column, and the least for two panels
 MARKED = 20  # points of a line that need no markers
 CSS_PIXELS_PER_POINT = 4 / 3
-FORMATS = ("svg", "png", "pdf")
+# By format, what matplotlib is not to write: without a date and a writer's name, the same results
+# give the same bytes.
+LEFT_OUT = {
+    "svg": ("Date", "Creator", "Format", "Type"),
+    "png": ("Software",),
+    "pdf": ("CreationDate", "Creator", "Producer"),
+}
 STYLE = Path(__file__).parent / "templates" / "figure.mplstyle"
 
 
@@ -100,11 +105,6 @@ def _looks(index: int) -> dict[str, Any]:
     }
 
 
-def _open(index: int) -> dict[str, Any]:
-    """Return the looks of open markers without a line."""
-    return {**_looks(index), "linestyle": "none", "fillstyle": "none", "markersize": 4.6}
-
-
 def _handle(**looks: Any) -> Any:
     from matplotlib.lines import Line2D
 
@@ -123,12 +123,11 @@ def _wrapped(text: str, room: int) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFigure:
-    """A figure over the rows that ``where`` chooses, a panel for each combination of ``panel``.
+    """A figure over the rows that ``where`` chooses, a panel for each combination of ``panel``, at
+    most so many (``most``) side by side.
 
     ``series`` is the key whose values have a colour, a dash and a marker each, in the order of all
-    rows; ``caption`` is a function of the rows. ``heading`` is the template of a panel's title,
-    ``entry`` that of the legend's lines.
-    ``most`` panels stand side by side.
+    rows; ``heading`` is the template of a panel's title.
     """
 
     name: str
@@ -137,11 +136,11 @@ class RowFigure:
     panel: Sequence[str] = ("measure",)
     heading: str = "{measure}"
     series: str = "kind"
-    entry: str = "{}"
     below: str = ""
     side: str = ""
     tall: float = 2.3
-    most: int = ACROSS
+    most: int = 3
+    from_zero: bool = False
 
     def there(self, rows: DataFrame) -> bool:
         """Return whether the rows have what is drawn."""
@@ -173,7 +172,7 @@ class RowFigure:
             for place, axes in enumerate(grid.flat):
                 if place >= len(panels):
                     axes.set_axis_off()
-                elif self._from_zero():  # when all panels of one scale are drawn
+                elif self.from_zero:  # when all panels of one scale are drawn
                     axes.set_ylim(bottom=0)
             for axes in grid[:, 0]:
                 axes.set_ylabel(self.side)
@@ -195,37 +194,31 @@ class RowFigure:
     def _one_scale(self, chosen: DataFrame) -> bool:
         return False
 
-    def _from_zero(self) -> bool:
-        return False
+    def _look(self, index: int) -> dict[str, Any]:
+        return _looks(index)
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
         raise NotImplementedError
 
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> dict[str, Any]:
-        shown = [name for name in looks if name in set(chosen[self.series])]
-        return {self.entry.format(name): _handle(**_looks(looks[name])) for name in shown}
+        shown = set(chosen[self.series])
+        return {name: _handle(**self._look(at)) for name, at in looks.items() if name in shown}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines(RowFigure):
     """A value along the rows' axis, a line for each of the series, seed and rotation draw, with its
-    interval as a band. ``zero`` draws the line of no effect, ``marked`` a thin line at a place on
-    the axis; ``log``: the axis is logarithmic; ``whole``: its places are whole numbers; ``free``:
-    values need not begin at 0.
+    interval as a band. ``marked`` draws a thin line at a place on the axis; ``log``: the axis is
+    logarithmic, and panels have one scale.
     """
 
-    zero: bool = False
     marked: Callable[[DataFrame], float | None] = lambda rows: None
     places: int = 1
     log: bool = False
-    whole: bool = True
-    free: bool = False
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
         from matplotlib.ticker import MaxNLocator, ScalarFormatter
 
-        if self.zero:
-            axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
         drawn = own[own["value"].notna() & own[self.series].isin(list(looks))]
         for (name, *_), line in drawn.groupby([self.series, "seed", "rotation"]):
             line, own_looks = line.sort_values("at"), _looks(looks[name])
@@ -244,14 +237,11 @@ class Lines(RowFigure):
             axes.set_xticks([], minor=True)
         else:
             axes.set_xlim(left=0)
-            axes.xaxis.set_major_locator(MaxNLocator(max(3, int(2 * width)), integer=self.whole))
+            axes.xaxis.set_major_locator(MaxNLocator(max(3, int(2 * width)), integer=True))
         axes.yaxis.set_major_formatter(lambda value, _: decimal(value, self.places))
 
     def _one_scale(self, chosen: DataFrame) -> bool:
-        return self.zero or self.log
-
-    def _from_zero(self) -> bool:
-        return not (self.zero or self.free)
+        return self.log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,11 +255,14 @@ class Scatter(RowFigure):
     def _height(self, own: DataFrame, width: float) -> float:
         return min(3.1, width - 0.2) + 0.15
 
+    def _look(self, index: int) -> dict[str, Any]:
+        return {**_looks(index), "linestyle": "none", "fillstyle": "none", "markersize": 4.6}
+
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
         for name, place in looks.items():
             points = own[own[self.series] == name].pivot_table("value", self.point, "statistic")
             if not points.empty:
-                axes.plot(points[self.across], points[self.up], **_open(place))
+                axes.plot(points[self.across], points[self.up], **self._look(place))
         drawn = own[own["statistic"].isin([self.across, self.up])]["value"]
         room = 0.04 * (drawn.max() - drawn.min()) or 0.05
         ends = (drawn.min() - room, drawn.max() + room)
@@ -278,9 +271,8 @@ class Scatter(RowFigure):
         axes.grid(True, axis="both")
 
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> dict[str, Any]:
-        shown = [name for name in looks if name in set(chosen[self.series])]
-        entries = {self.entry.format(name): _handle(**_open(looks[name])) for name in shown}
-        return {**entries, "equal scores": _handle(color=INK.light, linewidth=0.9)}
+        equal = _handle(color=INK.light, linewidth=0.9)
+        return {**RowFigure._legend(self, chosen, looks), "equal scores": equal}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -291,6 +283,7 @@ class Histogram(RowFigure):
 
     expected: str
     series: str = "measure"
+    from_zero: bool = True
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
         at, wide, colour = own["at"].to_numpy(), 1 / len(own), SERIES[0].light
@@ -303,9 +296,6 @@ class Histogram(RowFigure):
         _percent_marks(axes.yaxis)
 
     def _one_scale(self, chosen: DataFrame) -> bool:
-        return True
-
-    def _from_zero(self) -> bool:
         return True
 
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> dict[str, Any]:
@@ -412,9 +402,6 @@ class Forest(RowFigure):
         return entries
 
 
-# --- parts of figures -----------------------------------------------------------------------------
-
-
 def _percent_marks(axis: Axis, *, sign: bool = False) -> None:
     """Label an axis of fractions in per cent, with decimals where a tick is no whole per cent."""
 
@@ -455,21 +442,12 @@ def dark_rules() -> str:
     return "@media screen and (prefers-color-scheme: dark){" + "".join(rules) + "}"
 
 
-# --- saving ---------------------------------------------------------------------------------------
-
-
 def _drawn(figure: Figure, form: str) -> bytes:
-    # No date and no writer's name: the same results give the same bytes. A PNG gets a white ground,
-    # as it has no rules.
-    empty = {
-        "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
-        "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
-        "png": {"Software": None},
-    }[form]
-    out = io.BytesIO()
+    out, empty = io.BytesIO(), dict.fromkeys(LEFT_OUT[form])
     with _styled(), warnings.catch_warnings():
         # the reader's own font draws the text; glyphs missing from ours do not matter
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        # a PNG gets a white ground, as it has no rules
         figure.savefig(out, format=form, metadata=empty, transparent=form != "png")
     return out.getvalue()
 
@@ -520,10 +498,10 @@ def save_figure(figure: Figure, path: Path | str, *, overwrite: bool = False) ->
     """
     path = Path(path)
     form = path.suffix.lower().lstrip(".")
-    if form not in FORMATS:
+    if form not in LEFT_OUT:
         raise SettingError(
             f"{path}: wanted a figure's name ending in "
-            f"{', '.join('.' + name for name in FORMATS)}; found {path.suffix or 'no ending'!r}; "
+            f"{', '.join('.' + name for name in LEFT_OUT)}; found {path.suffix or 'no ending'!r}; "
             "give --plot such a name"
         )
     data = svg_text(figure).encode("utf-8") if form == "svg" else _drawn(figure, form)

@@ -16,9 +16,8 @@ from positionbias.core.formatting import setting
 from positionbias.core.manifest import Manifest, input_name
 from positionbias.core.publish import atomic_file
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
-from positionbias.report.load import Study
-from positionbias.report.page import build_sections, first_screen
-from positionbias.report.table import Table, as_csv, as_latex, header_groups, row_spans
+from positionbias.report.page import Study, build_sections, first_screen
+from positionbias.report.table import Table, as_csv, as_latex, header_groups
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -119,11 +118,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters["coded"] = _coded
-    environment.globals |= {
-        "header_groups": header_groups,
-        "row_spans": row_spans,
-        "data_link": _data_link,
-    }
+    environment.globals |= {"header_groups": header_groups, "data_link": _data_link}
     return environment
 
 
@@ -148,7 +143,7 @@ def _coded(text: str) -> Markup:
 
 def report_tables(study: Study) -> dict[str, Table]:
     """Return every table of the page by its name."""
-    sections = build_sections(study, draw=False)
+    sections = build_sections(study)
     return {sheet.table.name: sheet.table for section in sections for sheet in section.sheets}
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from pandas import DataFrame
 
-from positionbias.core.duration import shown_time
 from positionbias.core.formatting import as_form, count, plural
 from positionbias.report.presentation import Presentation, RowSection, Sentences
-from positionbias.report.record import records_of, said
+from positionbias.report.record import sentences
 from positionbias.report.table import RowTable, Value
 
 __all__ = ["SHOWN"]
@@ -29,11 +26,6 @@ def _counted(rows: DataFrame) -> list[str]:
     ]
     first = rows.iloc[0]
     return [f"{first['model'] or first['collection']}: {', '.join(parts)}"]
-
-
-def _by_template(template: str, rows: DataFrame) -> list[str]:
-    where = "axis == '' and statistic in ('share changed', 'share kept', 'kept', 'share moved')"
-    return [said(template, one) for one in records_of(rows, ["collection", "split"], where)]
 
 
 def _held(rows: DataFrame) -> list[str]:
@@ -97,37 +89,6 @@ LACKING = RowTable(
     where="axis == 'run' and value > 0",
     cells=[Value("count", "Number", ",")],
 )
-PLAN = RowTable(
-    name="plan",
-    title="The plan",
-    stub={"label": "Step"},
-    cells=[
-        Value("seconds", "State", show="answer"),
-        Value("seconds", "About", show="time"),
-    ],
-    notes=["Times are estimates from finished steps; a training may stop early."],
-)
-
-
-def _planned(rows: DataFrame) -> list[str]:
-    """Return how many steps are to be made, and about how long that takes."""
-    left = rows[rows["answer"] != "done before"]["value"]
-    known = left.dropna()
-    unknown = len(left) - len(known)
-    parts = [f"{len(left)} of {len(rows)} steps to be made"]
-    parts += [f"about {shown_time(known.sum())}"] if len(known) else []
-    parts += [f"without {unknown} that are like no finished step"] if len(known) and unknown else []
-    return [f"{', '.join(parts)}; nothing was written."]
-
-
-def _with_times(rows: DataFrame) -> DataFrame:
-    times = [
-        "" if row.answer == "done before" else shown_time(row.value) if row.value >= 0 else "?"
-        for row in rows.itertuples()
-    ]
-    return rows.assign(time=times)
-
-
 TITLES = {"collection": "What collections hold", "debias": "What was rotated"}
 
 
@@ -140,46 +101,19 @@ def _presentation(study: str, headline: Sentences, *tables: RowTable) -> Present
     )
 
 
+CHANGED = {  # of a collection that is made of another
+    "debias": "{collection}: {share changed.count:,} passages, {share changed:.1%} rotated",
+    "select": "{collection}: {kept:,} of {share kept.count:,} {split} queries kept",
+    "place": "{collection}: {share moved.count:,} passages, {share moved:.1%} with their evidence "
+    "moved",
+}
+MADE = ("export", "retrieve", "rerank", "encode", "teach", "debias-model", "vectors distil")
 SHOWN = (
     _presentation("collection", _held, CONTENTS, LENGTHS),
-    _presentation(
-        "debias",
-        partial(
-            _by_template,
-            "{collection}: {share changed.count:,} passages, {share changed:.1%} rotated",
-        ),
-        COUNTS,
-    ),
-    _presentation(
-        "select",
-        partial(
-            _by_template, "{collection}: {kept:,} of {share kept.count:,} {split} queries kept"
-        ),
-        COUNTS,
-    ),
-    _presentation(
-        "place",
-        partial(
-            _by_template,
-            "{collection}: {share moved.count:,} passages, {share moved:.1%} with their evidence "
-            "moved",
-        ),
-        COUNTS,
+    *(
+        _presentation(study, sentences(["collection", "split"], "axis == ''", template), COUNTS)
+        for study, template in CHANGED.items()
     ),
     _presentation("ensemble", _counted, LACKING),
-    *(
-        _presentation(study, _counted)
-        for study in (
-            "export",
-            "retrieve",
-            "rerank",
-            "encode",
-            "teach",
-            "debias-model",
-            "vectors distil",
-        )
-    ),
-    Presentation(
-        study="plan", prepare=_with_times, headline=_planned, sections=[], text=[PLAN], whole=True
-    ),
+    *(_presentation(study, _counted) for study in MADE),
 )

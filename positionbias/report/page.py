@@ -1,5 +1,5 @@
-"""What stands on a page: the first screen (a sentence, tiles of the verdicts, what to do next, a
-figure), then sections of sentences, figures and tables, made from a study's rows.
+"""What stands on a page: a folder of results; its first screen (a sentence, tiles of the verdicts,
+what to do next, a figure), then sections of sentences, figures and tables.
 """
 
 from __future__ import annotations
@@ -7,20 +7,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pandas import DataFrame
 
+from positionbias.core import rows as of_rows
+from positionbias.core.errors import bad_input
 from positionbias.core.formatting import slug
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.report.figure import RowFigure, inline_svg
-from positionbias.report.load import Study
 from positionbias.report.presentation import (
+    Presentation,
     RowSection,
-    main_figure,
     presentations,
-    shown_in,
-    verdict_of,
+    shown_by,
 )
 from positionbias.report.record import Finding
 from positionbias.report.table import Table
@@ -29,60 +31,123 @@ from positionbias.report.tiles import Answered, Tile, advice_of, by_importance
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["build_sections", "drawings_of", "first_screen", "open_tables", "tiles_of"]
+__all__ = [
+    "Study",
+    "build_sections",
+    "drawings_of",
+    "first_screen",
+    "load_study",
+    "open_tables",
+    "tiles_of",
+    "verdict_of",
+]
 
 MOST_TILES = 6  # unfolded
 
 
-class Picture(NamedTuple):
-    """A figure as SVG, with its anchor in the page and its caption."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """A title, rows, values by query, and what made them."""
 
-    anchor: str
-    svg: str
-    caption: str
+    title: str
+    manifest: Manifest
+    rows: DataFrame = field(default_factory=lambda: of_rows.frame([]))
+    values: DataFrame = field(default_factory=lambda: of_rows.NO_VALUES)
+
+    @property
+    def collections(self) -> list[str]:
+        """The names of the collections."""
+        return [name for name in self.rows["collection"].unique() if name]
+
+
+def load_study(place: Path | str) -> Study:
+    """Read a folder of results, or the ``results`` in a study's; its title is the manifest's name.
+
+    Raises:
+        InputError: no results there.
+    """
+    inside = (Path(place), Path(place) / "results")
+    folder = next((one for one in inside if (one / of_rows.ROWS).is_file()), None)
+    if folder is None:
+        raise bad_input(
+            place,
+            wanted="a folder of results",
+            found=f"no {of_rows.ROWS}",
+            do="give the --out of a measuring command",
+        )
+    measured, manifest = of_rows.load(folder), read_manifest(folder)
+    by_query = (folder / of_rows.VALUES).is_file()
+    values = of_rows.load_values(folder, measured) if by_query else of_rows.NO_VALUES
+    return Study(manifest.name or Path(place).name, manifest, measured, values)
+
+
+@lru_cache(maxsize=8)  # folders of results
+def _shown_in(study: Study) -> Sequence[tuple[Presentation, DataFrame]]:
+    """Return each presentation with its rows, prepared once for all parts of a page."""
+    return list(shown_by(study.rows))
+
+
+def verdict_of(study: Study) -> list[str]:
+    """Return what a study concludes, a line for each sentence; none where it only measures."""
+    lines: list[str] = []
+    for shown, rows in _shown_in(study):
+        lines += shown.headline(rows)
+        lines += [line for one in shown.findings(rows) for line in one.text.splitlines()]
+    return lines
+
+
+class Picture(NamedTuple):
+    """A figure of rows, under its name on the page."""
+
+    name: str
+    figure: RowFigure
+    rows: DataFrame
+
+    @property
+    def caption(self) -> str:
+        """Return the caption, which also names the image."""
+        return self.figure.caption(self.rows)
+
+    def draw(self) -> Figure:
+        """Draw the figure."""
+        return self.figure.draw(self.rows)
+
+    def svg(self) -> str:
+        """Draw the figure as an element of the page."""
+        return inline_svg(self.draw(), self.name, self.caption)
 
 
 class Sheet(NamedTuple):
-    """A table with its anchor in the page; a ``folded`` one opens on request, and on paper."""
+    """A table; a ``folded`` one opens on request, and on paper."""
 
-    anchor: str
     table: Table
     folded: bool = False
 
 
 @dataclass(slots=True)
 class Section:
-    """A heading, a note on how to read the section, and what stands in it. ``figures`` are drawn on
-    request, each of the rows beside it.
-    """
+    """A heading, a note on how to read the section, and what stands in it."""
 
     anchor: str
     title: str
     introduction: str = ""
     findings: Sequence[Finding] = ()
     sentences: Sequence[str] = ()
-    figures: dict[str, tuple[RowFigure, DataFrame]] = field(default_factory=dict)
-    pictures: dict[str, Picture] = field(default_factory=dict)
+    pictures: list[Picture] = field(default_factory=list)
     sheets: list[Sheet] = field(default_factory=list)
 
-    def draw(self) -> None:
-        """Draw the figures."""
-        for name, (figure, rows) in self.figures.items():
-            caption = figure.caption(rows)
-            svg = inline_svg(figure.draw(rows), name, caption)
-            self.pictures[name] = Picture(f"figure-{name}", svg, caption)
 
-
-def build_sections(study: Study, *, draw: bool = True) -> list[Section]:
-    """Return every section with content; figures only with ``draw``."""
-    sections = list(_sections(study))
-    for section in sections if draw else ():
-        section.draw()
-    return [one for one in sections if one.findings or one.sentences or one.pictures or one.sheets]
+def build_sections(study: Study) -> list[Section]:
+    """Return every section with content."""
+    return [
+        one
+        for one in _sections(study)
+        if one.findings or one.sentences or one.pictures or one.sheets
+    ]
 
 
 def _sections(study: Study) -> Iterator[Section]:
-    shown = shown_in(study)
+    shown = _shown_in(study)
     findings = [finding for one, rows in shown for finding in one.findings(rows)]
     yield Section("found", "What was found", findings=findings)
     sentences = [sentence for one, rows in shown for sentence in one.run(rows)]
@@ -91,34 +156,32 @@ def _sections(study: Study) -> Iterator[Section]:
     order = list(presentations().values())
     for one, rows in sorted(shown, key=lambda item: order.index(item[0])):
         for section in one.sections:
-            yield _section(section, study, rows)
+            yield _section(section, rows)
 
 
-def _section(declared: RowSection, study: Study, rows: DataFrame) -> Section:
+def _section(declared: RowSection, rows: DataFrame) -> Section:
     section = Section(declared.anchor, declared.title, declared.introduction)
     parts = [("", rows)] if declared.together else list(rows.groupby("collection", sort=False))
-    tables = []
     for collection, own in parts:
         tail = f"-{slug(str(collection))}" if len(parts) > 1 else ""
-        for figure in declared.figures:
-            if figure.there(own):
-                section.figures[f"{figure.name}{tail}"] = (figure, own)
+        section.pictures += [
+            Picture(f"{figure.name}{tail}", figure, own)
+            for figure in declared.figures
+            if figure.there(own)
+        ]
         for one in (*declared.tables, *declared.folded):
             table = one.table(own)
             if tail:
                 title = f"{table.title}: {collection}"
                 table = replace(table, name=f"{table.name}{tail}", title=title)
-            tables.append((table, one in declared.folded))
-    section.sheets = [
-        Sheet(f"table-{table.name}", table, folded) for table, folded in tables if table.rows
-    ]
+            if table.rows:
+                section.sheets.append(Sheet(table, one in declared.folded))
     return section
 
 
 def drawings_of(study: Study) -> dict[str, Callable[[], Figure]]:
     """Return what draws every figure of the page by its name, in the page's order."""
-    figures = {name: one for section in _sections(study) for name, one in section.figures.items()}
-    return {name: partial(figure.draw, rows) for name, (figure, rows) in figures.items()}
+    return {one.name: one.draw for section in _sections(study) for one in section.pictures}
 
 
 def open_tables(study: Study) -> list[Table]:
@@ -127,12 +190,9 @@ def open_tables(study: Study) -> list[Table]:
     return [sheet.table for sheet in sheets if not sheet.folded]
 
 
-# --- the first screen -----------------------------------------------------------------------------
-
-
 class FirstScreen(NamedTuple):
     """The conclusion in a sentence, the tiles that matter most and the ``others`` by question, the
-    advice, and the figure that says most.
+    advice, and the page's first figure.
     """
 
     sentence: str
@@ -146,20 +206,19 @@ def first_screen(study: Study, sections: Sequence[Section]) -> FirstScreen:
     """Return the first screen; its figure leaves its section."""
     tiles = tiles_of(study)
     first = by_importance(tiles)[:MOST_TILES]
-    main = main_figure([name for section in sections for name in section.pictures])
-    charts = [one for section in sections if (one := section.pictures.pop(main, None))]
+    drawn = next((section for section in sections if section.pictures), None)
     return FirstScreen(
         _sentence(study, tiles),
         _by_question([tile for tile in tiles if tile in first]),
         _by_question([tile for tile in tiles if tile not in first]),
         advice_of(tiles),
-        next(iter(charts), None),
+        drawn.pictures.pop(0) if drawn else None,
     )
 
 
 def tiles_of(study: Study) -> list[Tile]:
     """Return every answer of a study; one that says so where nothing decides."""
-    return [tile for shown, rows in shown_in(study) for tile in shown.tiles(rows)] or [
+    return [tile for shown, rows in _shown_in(study) for tile in shown.tiles(rows)] or [
         Tile(
             question="What do these results decide?",
             subject=", ".join(study.collections) or "no collection",
@@ -181,7 +240,7 @@ def _sentence(study: Study, tiles: Sequence[Tile]) -> str:
     """Return in one sentence the headline about the subject of the worst news, else the first one;
     without a headline, the conclusion.
     """
-    heads = [line for shown, rows in shown_in(study) for line in shown.headline(rows)]
+    heads = [line for shown, rows in _shown_in(study) for line in shown.headline(rows)]
     lines, about = heads or verdict_of(study), by_importance(tiles)[0].subject
     line = next((one for one in lines if about in one), next(iter(lines), ""))
     return re.split(r"(?<=\.) (?=[A-Z“])", line)[0]

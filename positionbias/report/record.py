@@ -7,10 +7,8 @@ A template names a key or a statistic in braces, as Python's formats do: ``{pool
 
 from __future__ import annotations
 
-from collections import namedtuple
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from string import Formatter
 from typing import Any
 
@@ -19,7 +17,17 @@ from pandas import DataFrame
 from positionbias.core.formatting import MISSING, as_form, count, interval, p_value, with_interval
 from positionbias.core.interval import Interval
 
-__all__ = ["Finding", "Record", "bounds_of", "formatted", "records_of", "rows_with", "said"]
+__all__ = [
+    "Finding",
+    "Record",
+    "bounds_of",
+    "first_said",
+    "formatted",
+    "records_of",
+    "rows_with",
+    "said",
+    "sentences",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,25 +57,13 @@ def records_of(rows: DataFrame, by: Sequence[str], where: str = "") -> list[Reco
     """
     chosen = rows.query(where) if where else rows
     found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in _tuples(chosen):
+    for row in chosen.itertuples(index=False):
         found.setdefault(tuple(getattr(row, name) for name in by), {})[row.statistic] = row
     places = [{cell: place for place, cell in enumerate(chosen[name].unique())} for name in by]
     order = sorted(
         found, key=lambda key: [place[cell] for place, cell in zip(places, key, strict=True)]
     )
     return [Record(dict(zip(by, key, strict=True)), found[key]) for key in order]
-
-
-def _tuples(rows: DataFrame) -> Iterator[Any]:
-    """Yield the rows as named tuples, as ``itertuples`` does; it makes a class on every call, which
-    takes longer than a table.
-    """
-    return map(_row_class(tuple(rows)), *(rows[name].tolist() for name in rows))
-
-
-@cache
-def _row_class(names: Sequence[str]) -> Any:
-    return namedtuple("Row", names)
 
 
 def rows_with(rows: DataFrame, keys: Mapping[str, Any]) -> DataFrame:
@@ -97,6 +93,20 @@ def said(template: str, record: Record) -> str:
         return _Words().vformat(template, (), {**record.keys, **record.rows})
     except KeyError:
         return ""
+
+
+def first_said(templates: Sequence[str], record: Record) -> str:
+    """Return the first of several sentences that is not empty; empty where all are."""
+    return next(filter(None, (said(template, record) for template in templates)), "")
+
+
+def sentences(
+    by: Sequence[str], where: str, *templates: str
+) -> Callable[[DataFrame], Sequence[str]]:
+    """Return what says of each record of the rows the first sentence whose statistics are there."""
+    return lambda rows: [
+        sentence for one in records_of(rows, by, where) if (sentence := first_said(templates, one))
+    ]
 
 
 def formatted(value: Any, form: str) -> str:

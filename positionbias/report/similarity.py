@@ -6,18 +6,16 @@ from dataclasses import replace
 
 from pandas import DataFrame
 
-from positionbias.core.formatting import decimal
 from positionbias.probe.measured import MATS, SIMILARITY
 from positionbias.report.figure import Lines
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.record import Record, records_of, said
+from positionbias.report.record import sentences
 from positionbias.report.table import RowTable, Value, where_printed
 
 __all__ = ["CURVES", "FIGURE", "OF_MODELS", "SECTION", "SHOWN", "TABLE"]
 
 SUMMARY = f"measure == '{MATS}' and axis == ''"
 CURVE = f"measure == '{SIMILARITY}' and statistic == 'mean'"
-KEYS = ("passages", "whole", "trained", "start", "seed", "rotation")  # of a probed model
 PRINTED = "Published: the paper's Table 2. Ours is another experiment, not a repetition of it."
 
 TABLE = RowTable(
@@ -48,19 +46,6 @@ TABLE = RowTable(
         where_printed(PRINTED),
     ],
 )
-CURVE_TABLE = RowTable(
-    name="ats",
-    title="Average term similarity (ATS)",
-    stub={"name": "Model", "label": "Δ"},
-    where=f"measure == '{SIMILARITY}'",
-    cells=[
-        Value("mean", "ATS", brief=True),
-        Value("mean", "Terms", ",", show="count"),
-        Value("pairs", "Pairs", ","),
-        Value("over terms", "over terms", group="Deviation"),
-        Value("over pairs", "over pairs", group="Deviation", wide=True),
-    ],
-)
 FIGURE = Lines(
     name="ats",
     where=CURVE,
@@ -74,7 +59,6 @@ FIGURE = Lines(
     series="whole",
     below="Distance in position Δ (words)",
     side="ATS(Δ)",
-    free=True,
     places=2,
 )
 
@@ -82,35 +66,6 @@ FIGURE = Lines(
 def _prepared(rows: DataFrame) -> DataFrame:
     named = {"name": rows["model"], "whole": rows["model"], "trained": ""}
     return rows.assign(passages=rows["collection"], **named)
-
-
-def _headline(rows: DataFrame) -> list[str]:
-    """Return what each MATS says: how much less alike a word's vectors are where their positions
-    differ.
-    """
-    return [_similar(one) for one in records_of(rows, ["whole", "passages"], SUMMARY)]
-
-
-def _similar(record: Record) -> str:
-    name, plain = said("{whole} on {passages}", record), record.value("plain mean")
-    if plain is None or record.value("mean") is None:
-        return (
-            f"{name}: cannot tell how its term vectors depend on position: MATS is undefined. "
-            f"{record.rows['mean'].reason}."
-        )
-    less = f"{decimal(abs(plain))} {'less' if plain >= 0 else 'more'} alike"
-    return (
-        f"{name}: where positions differ, a word's vectors are {less} (cosine) than at equal ones; "
-        f"MATS {decimal(record.value('mean'))}, and 0 is no dependence on position."
-    )
-
-
-def _run(rows: DataFrame) -> list[str]:
-    """Return what was read and left out, model by model."""
-    template = (
-        "{whole}: {mean.count:,} passages, {words:,} words, {unknown words:,} unknown ones left out"
-    )
-    return [f"{said(template, one)}." for one in records_of(rows, ["whole"], SUMMARY)]
 
 
 SECTION = RowSection(
@@ -125,16 +80,23 @@ SECTION = RowSection(
 OF_MODELS = Presentation(
     study="mats",
     prepare=_prepared,
-    headline=_headline,
-    run=_run,
+    headline=sentences(
+        ["whole", "passages"],
+        SUMMARY,
+        "{whole} on {passages}: where positions differ, a word's vectors are {plain mean:.3f} less "
+        "alike (cosine) than at equal ones; MATS {mean.value:.3f}, and 0 is no dependence on "
+        "position.",
+        "{whole} on {passages}: cannot tell how its term vectors depend on position: MATS is "
+        "undefined. {mean.reason}.",
+    ),
+    run=sentences(
+        ["whole"],
+        SUMMARY,
+        "{whole}: {mean.count:,} passages, {words:,} words, {unknown words:,} unknown ones left "
+        "out.",
+    ),
     sections=[SECTION],
     text=[TABLE],
-    main=("ats",),
 )
-CURVES = replace(
-    OF_MODELS,
-    study="ats",
-    text=[CURVE_TABLE],
-    sections=[replace(SECTION, anchor="ats-similarity", folded=[CURVE_TABLE])],
-)
+CURVES = replace(OF_MODELS, study="ats", sections=[replace(SECTION, anchor="ats-similarity")])
 SHOWN = (OF_MODELS, CURVES)

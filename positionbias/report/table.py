@@ -33,7 +33,6 @@ from positionbias.report.record import Record, bounds_of, formatted, records_of,
 __all__ = [
     "DOUBTFUL",
     "MARK",
-    "OVER_NOTE",
     "P_NOTE",
     "Cell",
     "Column",
@@ -46,7 +45,6 @@ __all__ = [
     "as_text",
     "header_groups",
     "number_cell",
-    "row_spans",
     "save_tables",
     "where_printed",
 ]
@@ -55,10 +53,6 @@ DOUBTFUL, MARK = "†", "‡"  # of a significant difference: before and after t
 P_NOTE = (
     "p: two-sided, by sign flips of clusters of queries; queries with the same single relevant "
     "passage are one cluster. Wilcoxon's and Student's p take queries one by one."
-)
-OVER_NOTE = (  # what intervals of trained systems are over, for studies of one or several seeds
-    "Intervals and p of three training seeds or more are over trainings and queries; of one seed "
-    "over queries alone, and speak of this checkpoint; of two there are none."
 )
 LARGER_SIDE = "± is the larger side of an interval; --wide shows both ends."
 GAP, NARROW = "  ", 10  # between columns; columns of a text that is wrapped, at least
@@ -137,8 +131,6 @@ class Table:
         return replace(self, columns=[self.columns[at] for at in columns], rows=rows, stub=stub)
 
 
-# --- declared over rows ---------------------------------------------------------------------------
-
 Note = str | Callable[[DataFrame], str]
 
 
@@ -204,8 +196,7 @@ class RowTable:
     ``across``: keys whose combinations repeat the cells, side by side. Rows of a paper's figures
     (``whose``) stand below ours. ``notes`` are templates, or functions of the rows; a note without
     its statistics is left out, and so is a column without a figure or name. ``needs`` is the
-    statistic that every line has, ``order`` one that sorts them, falling; ``blank`` is the text of
-    an empty key.
+    statistic that every line has, ``order`` one that sorts them, falling.
     """
 
     name: str
@@ -217,7 +208,6 @@ class RowTable:
     notes: Sequence[Note] = ()
     needs: str = ""
     order: str = ""
-    blank: str = ""
 
     def table(self, rows: DataFrame) -> Table:
         """Return the table of these rows."""
@@ -236,35 +226,32 @@ class RowTable:
             for key, heading in self.stub.items()
         ]
         columns += [Column("Figures", numeric=False)] * ("whose" in by)
-        columns += [self._column(value, group) for group in groups for value in self.cells]
+        columns += [_column(value, group) for group in groups for value in self.cells]
         records = {tuple(one.keys.values()): one for one in records_of(chosen, [*by, *self.across])}
         nothing, body = Record({}, {}), []
         for line in lines:
             key = tuple(line.keys[name] for name in by)
-            named = [self._named(name, cell) for name, cell in zip(by, key, strict=True)]
+            named = [_named(name, cell) for name, cell in zip(by, key, strict=True)]
             beside = [records.get((*key, *group), nothing) for group in groups]
             body.append([*named, *(value.cell(one) for one in beside for value in self.cells)])
         notes = [note(chosen) if callable(note) else said(note, lines[0]) for note in self.notes]
         shown = Table(self.name, self.title, columns, body, [*filter(None, notes)], stub=len(by))
-        nothing_in = ("", MISSING)
-        return shown.only(
-            [
-                at
-                for at in range(len(columns))
-                if any(row[at].text not in nothing_in for row in body)
-            ]
-        )
+        filled = [
+            any(cell.text not in ("", MISSING) for cell in cells)
+            for cells in zip(*body, strict=True)
+        ]
+        return shown.only([at for at, there in enumerate(filled) if there])
 
-    def _named(self, key: str, cell: Any) -> Cell:
-        if key == "whose":
-            cell = cell or "ours"
-        elif key in ("seed", "rotation") and cell == -1:
-            cell = ""
-        return Cell(str(cell) or self.blank)
 
-    def _column(self, value: Value, group: Sequence[Any]) -> Column:
-        names = [*map(str, group), *filter(None, (value.group, value.heading))]
-        return Column(names[-1], " ".join(names[:-1]), value.show != "answer", value.wide)
+def _named(key: str, cell: Any) -> Cell:
+    if key == "whose":
+        return Cell(cell or "ours")
+    return Cell("" if key in ("seed", "rotation") and cell == -1 else str(cell))
+
+
+def _column(value: Value, group: Sequence[Any]) -> Column:
+    names = [*map(str, group), *filter(None, (value.group, value.heading))]
+    return Column(names[-1], " ".join(names[:-1]), value.show != "answer", value.wide)
 
 
 def header_groups(table: Table) -> list[tuple[str, int]]:
@@ -275,33 +262,19 @@ def header_groups(table: Table) -> list[tuple[str, int]]:
     return groups if any(group for group, _ in groups) else []
 
 
-def row_spans(table: Table) -> list[list[int]]:
-    """Return how many rows each cell spans, by row and stub column; 0 where a cell above covers it.
-
-    The last stub column is never merged: it names the single row.
-    """
-    spans = [[1] * table.stub for _ in table.rows]
-    for column in range(table.stub - 1):
-        first = 0
-        for index in range(1, len(table.rows)):
-            above, row = table.rows[first], table.rows[index]
-            if all(row[at].text == above[at].text for at in range(column + 1)):
-                spans[first][column] += 1
-                spans[index][column] = 0
-            else:
-                first = index
-    return spans
-
-
 def _texts(table: Table) -> list[list[str]]:
-    """Return the rows' texts; a merged row name stands once."""
-    return [
-        ["" if at < table.stub and not span[at] else cell.text for at, cell in enumerate(row)]
-        for row, span in zip(table.rows, row_spans(table), strict=True)
-    ]
-
-
-# --- text -----------------------------------------------------------------------------------------
+    """Return the rows' texts. Names that are those of the row above are left out, but for the last,
+    which names the single row.
+    """
+    texts, above = [], [""] * table.stub
+    for row in table.rows:
+        own = [cell.text for cell in row]
+        same = 0
+        while same < table.stub - 1 and own[same] == above[same]:
+            same += 1
+        texts.append([*[""] * same, *own[same:]])
+        above = own[: table.stub]
+    return texts
 
 
 def as_text(table: Table) -> str:
@@ -389,9 +362,6 @@ def _lines(table: Table, width: int) -> Iterator[str]:
     with console.capture() as printed:
         console.print(drawn)
     return (line.rstrip(" ") for line in printed.get().rstrip("\n").split("\n"))
-
-
-# --- CSV, frames and LaTeX ------------------------------------------------------------------------
 
 
 def as_frame(table: Table) -> DataFrame:

@@ -4,13 +4,13 @@ shows it; and questions declared over rows, which make them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from pandas import DataFrame
 
-from positionbias.report.record import Record, records_of, said
+from positionbias.report.record import first_said, records_of, said
 
 __all__ = ["Answer", "Answered", "Question", "Tile", "Tone", "advice_of", "by_importance"]
 
@@ -128,13 +128,9 @@ class Question:
                     answer=answer.answered,
                     words=answer.words,
                     welcome=answer.welcome,
-                    effect=next(_said(self.effect, record), ""),
-                    basis=[*_said(self.basis, record)],
-                    advice=next(_said(answer.advice, record), ""),
+                    effect=first_said(self.effect, record),
+                    basis=[text for one in self.basis if (text := said(one, record))],
+                    advice=first_said(answer.advice, record),
                 )
             )
         return tiles
-
-
-def _said(templates: Sequence[str], record: Record) -> Iterator[str]:
-    return filter(None, (said(template, record) for template in templates))

@@ -25,7 +25,7 @@ from positionbias.ops.audit import audit_systems
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.report.figure import WIDE, RowFigure, svg_text
 from positionbias.report.html import write_page
-from positionbias.report.load import load_study
+from positionbias.report.page import load_study
 from positionbias.report.table import Table, as_csv
 from tests.audit.scorers import front_lover
 from tests.documentation.blocks import PAGES, codes

@@ -83,7 +83,7 @@ def test_table(small_collection, runs, capsys):
     # of 3 queries: no interval
     assert lines[0].startswith("two has the highest RR@10 of 2 runs, 0.667: +0.167 over one")
     assert "cannot tell whether that is more than chance (Holm-adjusted p" in " ".join(lines[:3])
-    assert "1 query without candidates: one, two." in lines
+    assert "one: queries without candidates: 1." in lines
     table = lines[next(at for at, line in enumerate(lines) if line.startswith("Run")) :]
     assert table[0].split() == ["Run", "RR@10", "J@10"]
     assert table[2].split() == ["one", "0.5000", "0.3333"]

@@ -204,8 +204,7 @@ def test_runs_on_leaked_and_clean_queries(
     ]
     done = run_posbias(*given, "--out", "./measured")
     assert done.returncode == 0, done.stderr
-    assert "3 queries: 2 leaked, 1 clean" in done.stdout
-    head, _, order = done.stdout.split("\n\n")[:3]
+    head, order = done.stdout.split("\n\n")[:2]
     # three queries have no intervals
     assert head.startswith(
         "one has the highest RR@10 of 2 runs, 0.667: +0.333 over two, cannot tell whether that is"

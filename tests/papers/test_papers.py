@@ -10,10 +10,8 @@ import pytest
 
 from positionbias.cli.groups import studies, study
 from positionbias.papers import FOLDERS, PAPERS, modules, runner_of
-from positionbias.report.load import Study
-from positionbias.report.page import build_sections
-from positionbias.report.presentation import Presentation, presentations, tables_after
-from positionbias.report.table import Table
+from positionbias.report.page import Study, build_sections
+from positionbias.report.presentation import Presentation, presentations
 
 
 def test_every_paper_has_its_modules() -> None:
@@ -31,17 +29,6 @@ def test_sections_stand_in_the_pages_order_and_once() -> None:
     assert len(set(anchors)) == len(anchors)
     order = ["leakage", "contamination", "tripclick", "tripclick-negatives"]
     assert [anchor for anchor in anchors if anchor in order] == order
-
-
-def test_the_terminal_shows_the_tables_of_a_study() -> None:
-    names = ("collections", "tripclick-sets", "leakage", "effectiveness-1", "contamination")
-    tables = {name: Table(name, "", [], []) for name in names}
-    assert [table.name for table in tables_after(tables)] == [
-        "tripclick-sets",
-        "leakage",
-        "effectiveness-1",
-        "contamination",
-    ]
 
 
 @pytest.mark.parametrize(

@@ -138,9 +138,9 @@ def test_what_a_mean_counts_as_zero_is_said_with_the_runs() -> None:
     first, other, *_ = runs(0.3, 0.4)
     payload = PerQuery(["q"], [0.3], {"queries without candidates": 3})
     lacking = replace(first, payload=payload)
-    for results, names in (([lacking, other], "a"), ([lacking], "a")):
+    for results in ([lacking, other], [lacking]):
         own = SHOWN.own(measured(results).rows)
-        assert SHOWN.run(own) == [f"3 queries without candidates: {names}."]
+        assert SHOWN.run(own) == ["a: queries without candidates: 3."]
 
 
 @pytest.mark.parametrize("measure", ["RR@10", "nDCG(dcg='exp-log2',gains={1:2})@10"])
@@ -153,19 +153,19 @@ def test_leaked_and_clean_queries(measure: str) -> None:
         for name, of in values.items()
     ]
     results += leaked_results(results, ids[:4], seed=1)
-    rows = SHOWN.own(measured(results).rows)
-    assert SHOWN.run(rows) == ["8 queries: 4 leaked, 4 clean."]
-    runs_, gains = shown(results, "leaked"), shown(results, "leaked-gains")
-    assert [column.name for column in runs_.columns] == [
-        "Run", "Measure", "all queries", "leaked queries", "clean queries", "leaked − clean",
+    table = shown(results, "leaked")
+    assert [column.full_name for column in table.columns] == [
+        "Run", "Measure", "Of", *(
+            f"{subset} queries {name}"
+            for subset in ("all", "leaked", "clean") for name in ("mean", "queries")
+        ), "leaked − clean",
     ]  # fmt: skip
-    briefly = [[text.partition(" [")[0] for text in row] for row in texts(runs_)]
+    briefly = [[text.partition(" [")[0] for text in row] for row in texts(table)]
     assert briefly == [
-        ["a", measure, "0.3750", "0.3750", "0.3750", "0.0000"],
-        ["b, c", measure, "0.6250", "0.8750", "0.3750", "+0.5000"],
+        ["a", measure, "mean", "0.3750", "8", "0.3750", "4", "0.3750", "4", "0.0000"],
+        ["b, c", measure, "mean", "0.6250", "8", "0.8750", "4", "0.3750", "4", "+0.5000"],
+        ["a → b, c", measure, "gain", "0.2500", "8", "0.5000", "4", "0.0000", "4", "+0.5000"],
     ]
-    briefly = [[text.partition(" [")[0] for text in row] for row in texts(gains)]
-    assert briefly == [["a → b, c", measure, "+0.2500", "+0.5000", "0.0000", "+0.5000"]]
 
 
 def order(found: LeakedOrder) -> Result:

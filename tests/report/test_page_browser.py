@@ -11,7 +11,7 @@ import pytest
 
 from positionbias.report.figure import MUTED, SERIES
 from positionbias.report.html import PAGE_COLOURS, write_page
-from positionbias.report.load import load_study
+from positionbias.report.page import load_study
 from tests.pooling.simulated_files import measured_pool
 
 from . import invented, invented_audit
@@ -238,25 +238,6 @@ def test_a_table_sorts_upwards_downwards_and_back(browser: Browser, pages: dict[
     browser.click(head(table, "System"))
     assert column(browser, table, 0) == sorted([*invented_audit.FOUR, "bert_cat-original"])
     assert browser.messages == []
-
-
-def test_merged_names_are_written_out_when_sorted(browser: Browser, pages: dict[str, Path]) -> None:
-    browser.open(pages["four"])
-    table = "table-verdicts"
-    browser.run("document.querySelectorAll('details').forEach(part => part.open = true)")
-    body = f"[...document.querySelectorAll('#{table} tbody')].map(body => body.outerHTML)"
-    before = browser.run(body)
-    spans = f"document.querySelectorAll('#{table} [rowspan]').length"
-    assert browser.run(spans) == 1  # the system with a verdict on the list too
-    rows = f"[...document.querySelectorAll('#{table} tbody tr')].map(row => row.cells.length)"
-    browser.click(head(table, "Worth"))
-    assert browser.run(spans) == 0
-    assert len(set(browser.run(rows))) == 1
-    names = column(browser, table, 0)
-    assert [names.count(name) for name in invented_audit.FOUR] == [1, 1, 2, 1]
-    browser.click(head(table, "Worth"))
-    browser.click(head(table, "Worth"))
-    assert browser.run(body) == before
 
 
 def test_an_audit_on_a_dark_screen(browser: Browser, pages: dict[str, Path]) -> None:

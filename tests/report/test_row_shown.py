@@ -11,17 +11,13 @@ from pandas import DataFrame, concat
 
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
-from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected
 from positionbias.report import page
 from positionbias.report.figure import WIDE, Forest, Histogram, Lines, Mark, Scatter
-from positionbias.report.load import Study
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, records_of, said
 from positionbias.report.table import RowTable, Value
 from positionbias.report.tiles import Answer, Answered, Question
-
-MANIFEST = Manifest("results", "toys", "a test")
 
 
 def plain(text: str) -> str:
@@ -138,7 +134,7 @@ def test_a_terminal_has_the_answer_what_was_measured_and_short_tables(rows: Data
         headline=lambda rows: ["No."],
         run=lambda rows: [f"{len(rows)} rows of toys."],
         findings=lambda rows: [Finding("It falls.", True)],
-        questions=[QUESTION],
+        questions=[QUESTION.tiles],
         sections=[],
         text=[TABLE, replace(TABLE, where="kind == ''")],
     )
@@ -146,8 +142,6 @@ def test_a_terminal_has_the_answer_what_was_measured_and_short_tables(rows: Data
     assert parts[:4] == ["No.", "13 rows of toys.", "It falls.", "T"]
     assert [part.split()[0] for part in parts[4:]] == ["Kind", "n"]  # nothing of an empty table
     assert presentation.own(rows.assign(study="other")).empty
-    many = concat([rows.assign(kind=f"k{number}", whose="") for number in range(14)])
-    assert "2 more lines stand in --out and on the page." in presentation.as_text(many)
 
 
 def test_a_section_has_figures_and_tables_of_each_collection(rows: DataFrame) -> None:
@@ -157,8 +151,8 @@ def test_a_section_has_figures_and_tables_of_each_collection(rows: DataFrame) ->
     section = RowSection(anchor="a", title="A", introduction="", figures=[figure], folded=[TABLE])
     both = concat([rows, rows.assign(collection="d")])
     for chosen, ends_ in ((rows, [""]), (both, ["-c", "-d"])):
-        made = page._section(section, Study("T", MANIFEST), chosen)
-        assert list(made.figures) == [f"s{end}" for end in ends_]
+        made = page._section(section, chosen)
+        assert [picture.name for picture in made.pictures] == [f"s{end}" for end in ends_]
         assert [(sheet.table.name, sheet.folded) for sheet in made.sheets] == [
             (f"t{end}", True) for end in ends_
         ]

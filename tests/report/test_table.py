@@ -24,7 +24,6 @@ from positionbias.report.table import (
     header_groups,
     latex_escape,
     number_cell,
-    row_spans,
     save_tables,
 )
 
@@ -165,14 +164,15 @@ def test_a_name_that_is_a_formula_is_text_in_csv() -> None:
     assert as_csv(table) == "'=name,value\n'=1+1,-0.5\n'-x,1\n"
 
 
-def test_names_merge_only_within_the_same_block() -> None:
+def test_a_name_stands_once_within_the_same_block() -> None:
     rows = [
         [Cell(a), Cell(b), Cell(c)]
         for a, b, c in (("x", "s", "1"), ("x", "s", "2"), ("y", "s", "3"), ("y", "t", "3"))
     ]
     table = Table("t", "T", [Column(n, numeric=False) for n in "abc"], rows, stub=3)
-    # "s" of block y is not merged into block x; the last stub column never is
-    assert row_spans(table) == [[2, 2, 1], [0, 0, 1], [2, 1, 1], [0, 1, 1]]
+    # "s" of block y stands below that of block x; the last stub column always stands
+    lines = as_text(table).split("\n")[-4:]
+    assert lines == ["x  s  1", "      2", "y  s  3", "   t  3"]
 
 
 def test_headings_without_groups_have_one_line() -> None:

@@ -23,8 +23,7 @@ from positionbias.contamination.suspect import Obstacle, Suspected
 from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected, save
 from positionbias.report.html import write_page
-from positionbias.report.load import load_study
-from positionbias.report.page import MOST_TILES, tiles_of
+from positionbias.report.page import MOST_TILES, load_study, tiles_of
 from positionbias.report.tiles import (
     Answered,
     Tile,

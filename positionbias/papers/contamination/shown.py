@@ -12,6 +12,7 @@ from positionbias.evaluation.answers import LEVEL, Compared
 from positionbias.experiments.endings import ending_sentences, training_section
 from positionbias.experiments.shown import (
     EFFECT_NOTE,
+    OVER_NOTE,
     capital,
     comparison_cells,
     comparison_question,
@@ -25,7 +26,6 @@ from positionbias.report.record import Finding, records_of, said
 from positionbias.report.table import (
     DOUBTFUL,
     MARK,
-    OVER_NOTE,
     P_NOTE,
     RowTable,
     Value,
@@ -62,6 +62,7 @@ def _prepared(rows: DataFrame) -> DataFrame:
         whole=system + losses.map(" ({})".format) + source + ended,
         contaminated=contaminated.where(rows["role"] != "first stage", ""),
         own=(rows["source"] == "") | (rows["source"] == rows["split"]),
+        source=rows["source"].replace("", "none"),
     )
 
 
@@ -93,7 +94,6 @@ SOURCES = RowTable(
     where=f"measure == '{HEADLINE}' and role in ['teacher', 'student'] and "
     f"({MEAN} or statistic == 'difference' and {OVER_CLEAN})",
     cells=[Value("mean", mark="difference")],
-    blank="none",
     notes=[
         f"{HEADLINE}. Against the same system with nothing contaminated: {DOUBTFUL} p < {LEVEL:g}, "
         f"uncorrected; {MARK} after Holm's correction, over all systems on the targets that "
@@ -119,7 +119,6 @@ SETS = replace(
     ORIGINS,
     title="The teachers' training sets",
     stub={"source": "Source of contamination", "split": "Origin"},
-    blank="none",
 )
 INFLATION_FIGURE = Forest(
     name="contamination-inflation",
@@ -232,7 +231,7 @@ SHOWN = Presentation(
     prepare=_prepared,
     headline=_headline,
     findings=_findings,
-    questions=QUESTIONS,
+    questions=[question.tiles for question in QUESTIONS],
     sections=(
         RowSection(
             anchor="contamination",
@@ -247,6 +246,4 @@ SHOWN = Presentation(
         training_section("contamination"),
     ),
     text=[],
-    main=("contamination-inflation",),
-    after_study=("contamination",),
 )

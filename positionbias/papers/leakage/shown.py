@@ -137,7 +137,6 @@ SIZES_FIGURE = Lines(
     below="Training instances",
     side=HEADLINE,
     log=True,
-    free=True,
     places=2,
 )
 
@@ -210,7 +209,7 @@ SHOWN = Presentation(
     prepare=named,
     headline=_headline,
     findings=_memories,
-    questions=[LEAKAGE_QUESTION, MEMORY_QUESTION],
+    questions=[LEAKAGE_QUESTION.tiles, MEMORY_QUESTION.tiles],
     sections=(
         RowSection(
             anchor="leakage",
@@ -234,6 +233,4 @@ SHOWN = Presentation(
         ),
     ),
     text=[],
-    main=("leakage-sizes",),
-    after_study=("leakage", "memory"),
 )

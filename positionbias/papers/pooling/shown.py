@@ -189,7 +189,6 @@ def _bias_caption(rows: DataFrame) -> str:
 
 
 COVERAGE_FIGURE = Lines(
-    entry="{} runs",
     name="pool-coverage",
     where=FOUND,
     caption=_coverage_caption,
@@ -198,10 +197,10 @@ COVERAGE_FIGURE = Lines(
     below="Pool depth",
     side="Documents",
     marked=_depth,
+    from_zero=True,
     places=0,
 )
 SCATTER = Scatter(
-    entry="{} runs",
     name="pool-scatter",
     where="variant == 'pool 0' and run != ''",
     caption=_scatter_caption,
@@ -364,6 +363,16 @@ KIND_QUESTION = Question(
 
 SECTIONS = [
     RowSection(
+        anchor="pool-bias",
+        title="Whom pools of one kind underestimate",
+        introduction="A system that did not feed a pool has documents in it that nobody judged, "
+        "and they count as not relevant: every unseen system loses. The pool is unfair to a kind "
+        "where it loses more than equally good unseen systems of the pool's own kind do, and more "
+        "than it would if kinds were permuted among the groups.",
+        figures=[BIAS],
+        tables=[KINDS, CHANGES],
+    ),
+    RowSection(
         anchor="pool-coverage",
         title="What each kind of system finds",
         introduction="If the pool of a test collection were made of one kind of system alone, "
@@ -381,16 +390,6 @@ SECTIONS = [
         tables=[ORDER, COLLECTION],
     ),
     RowSection(
-        anchor="pool-bias",
-        title="Whom pools of one kind underestimate",
-        introduction="A system that did not feed a pool has documents in it that nobody judged, "
-        "and they count as not relevant: every unseen system loses. The pool is unfair to a kind "
-        "where it loses more than equally good unseen systems of the pool's own kind do, and more "
-        "than it would if kinds were permuted among the groups.",
-        figures=[BIAS],
-        tables=[KINDS, CHANGES],
-    ),
-    RowSection(
         anchor="pool-verdict",
         title="Can the collection judge this run?",
         introduction="The run did not help to make the pool. What it would score, had it, is "
@@ -404,7 +403,7 @@ DEPTHS = [1, 2, 3, 5, 10, 20, 50, 100]  # in a terminal
 SHOWN = Presentation(
     study="pooling",
     findings=_findings,
-    questions=[RUN_QUESTION, KIND_QUESTION],
+    questions=[RUN_QUESTION.tiles, KIND_QUESTION.tiles],
     sections=SECTIONS,
     text=[
         COLLECTION,
@@ -415,6 +414,4 @@ SHOWN = Presentation(
         VERDICT,
         LEADS,
     ],
-    main=("pool-bias",),
-    after_study=("pool-order", "pool-kinds"),
 )

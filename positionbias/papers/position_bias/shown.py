@@ -456,8 +456,16 @@ SHOWN = Presentation(
     prepare=_prepared,
     headline=_headline,
     findings=_findings,
-    questions=(REMEDY_QUESTION, CHANGE_QUESTION, TRAINING_QUESTION),
+    questions=(REMEDY_QUESTION.tiles, CHANGE_QUESTION.tiles, TRAINING_QUESTION.tiles),
     sections=(
+        RowSection(
+            anchor="remedies",
+            title="Remedies: quality and bias",
+            introduction="A remedy makes its own manipulation harmless by construction, so each is "
+            "measured by two: rotated passages, and the answering sentence moved from the front to "
+            "the end.",
+            figures=[REMEDY_FIGURE],
+        ),
         RowSection(
             anchor="effectiveness",
             title="What training and rotation change",
@@ -468,19 +476,9 @@ SHOWN = Presentation(
             figures=[CHANGE_FIGURE],
             tables=[EFFECTIVENESS, REMEDY_TABLE],
         ),
-        RowSection(
-            anchor="remedies",
-            title="Remedies: quality and bias",
-            introduction="A remedy makes its own manipulation harmless by construction, so each is "
-            "measured by two: rotated passages, and the answering sentence moved from the front to "
-            "the end.",
-            figures=[REMEDY_FIGURE],
-        ),
         replace(PLACES, anchor="answers", folded=[OUTCOMES, CONTENTS]),
         replace(SIMILARITY, anchor="similarity"),
         training_section("position-bias"),
     ),
     text=[],
-    main=("remedies", "change"),
-    after_study=("effectiveness", "remedies", "positions"),
 )

@@ -8,7 +8,13 @@ from pandas import DataFrame
 
 from positionbias.evaluation.answers import LEVEL, Compared
 from positionbias.experiments.endings import ending_sentences, training_section
-from positionbias.experiments.shown import EFFECT_NOTE, comparison_cells, comparison_question, named
+from positionbias.experiments.shown import (
+    EFFECT_NOTE,
+    OVER_NOTE,
+    comparison_cells,
+    comparison_question,
+    named,
+)
 from positionbias.papers.tripclick import HEADLINE, REGENERATED, Fall
 from positionbias.report.figure import Lines
 from positionbias.report.presentation import Presentation, RowSection
@@ -16,7 +22,6 @@ from positionbias.report.record import Finding, records_of, said
 from positionbias.report.table import (
     DOUBTFUL,
     MARK,
-    OVER_NOTE,
     P_NOTE,
     RowTable,
     Value,
@@ -116,7 +121,6 @@ DEPTH_FIGURE = Lines(
     below="Candidates of BM25 that are re-ranked",
     side=HEADLINE,
     log=True,
-    free=True,
     places=2,
     tall=2.5,
 )
@@ -178,7 +182,7 @@ SHOWN = Presentation(
     prepare=named,
     headline=_headline,
     findings=_findings,
-    questions=[BM25_QUESTION, NEGATIVES_QUESTION],
+    questions=[BM25_QUESTION.tiles, NEGATIVES_QUESTION.tiles],
     sections=(
         RowSection(
             anchor="tripclick",
@@ -200,11 +204,4 @@ SHOWN = Presentation(
         training_section("tripclick"),
     ),
     text=[],
-    main=("tripclick-depth",),
-    after_study=(
-        "tripclick-reranking",
-        "tripclick-retrieval",
-        "tripclick-sets",
-        "tripclick-negatives",
-    ),
 )

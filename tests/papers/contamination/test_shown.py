@@ -15,7 +15,7 @@ from positionbias.papers.contamination.shown import (
     SHOWN,
 )
 from positionbias.report.html import report_tables, write_page
-from positionbias.report.load import load_study
+from positionbias.report.page import load_study
 from positionbias.report.table import Table, as_csv, as_latex, as_text
 
 from .contaminating import TEACHER, contaminated_study

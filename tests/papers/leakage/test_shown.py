@@ -25,7 +25,7 @@ from positionbias.papers.leakage import (
 from positionbias.papers.leakage.measured import PUBLISHED
 from positionbias.papers.leakage.shown import SHOWN, SIZES_FIGURE
 from positionbias.report.html import report_tables, write_page
-from positionbias.report.load import load_study
+from positionbias.report.page import load_study
 from positionbias.report.table import Table, as_csv, as_latex, as_text
 
 VARIANTS = ("no leakage", "MSM leakage", "test leakage")

@@ -14,7 +14,7 @@ from positionbias.experiments.measured import system_cells
 from positionbias.papers.tripclick.measured import measure_tripclick
 from positionbias.papers.tripclick.shown import DEPTH_FIGURE, SHOWN
 from positionbias.report.html import report_tables, write_page
-from positionbias.report.load import load_study
+from positionbias.report.page import load_study
 from positionbias.report.table import Table, as_csv, as_latex, as_text
 
 from .made_up import CAT, ORIGINAL, TK, TOGETHER, made_up
