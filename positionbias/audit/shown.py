@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pandas import DataFrame
@@ -32,8 +32,11 @@ from positionbias.core.formatting import count, percent, plural
 from positionbias.report.figure import Forest, Mark
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding
-from positionbias.report.table import RowTable, Value
+from positionbias.report.table import RowTable, Table, Value
 from positionbias.report.tiles import Answered, Tile
+
+if TYPE_CHECKING:
+    from positionbias.report.presentation import Study
 
 __all__ = ["SHOWN"]
 
@@ -328,6 +331,14 @@ DESCRIBED = RowTable(
 
 # -- figures -------------------------------------------------------------------------------------
 
+
+def _queries(study: Study, texts: bool) -> list[Table]:
+    """Return the tables of single queries; a model's reading of results needs no collection."""
+    from positionbias.audit.single_queries import query_tables
+
+    return list(query_tables(study, texts=texts))
+
+
 FOREST = Forest(
     name="effects",
     where='part == "effect" and margin == margin',
@@ -353,6 +364,7 @@ SHOWN = Presentation(
     run=_run,
     findings=_findings,
     questions=[_tiles],
+    queries=_queries,
     sections=[
         RowSection(
             anchor="response",

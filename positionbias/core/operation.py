@@ -44,6 +44,7 @@ __all__ = [
     "Overwrite",
     "Parameter",
     "SavedTo",
+    "WithTexts",
     "Seed",
     "Source",
     "Sources",
@@ -92,6 +93,9 @@ SavedTo = Annotated[
     ),
 ]
 Overwrite = Annotated[bool, Setting("Replace what stands at --out.")]
+WithTexts = Annotated[
+    bool, Setting("Leave the texts of single queries out of the page.", flags=("--no-texts",))
+]
 
 
 @dataclass(frozen=True, slots=True)

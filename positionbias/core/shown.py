@@ -92,12 +92,13 @@ class Shown:
         place: Path = _showing().save(self, out, overwrite=overwrite)
         return place
 
-    def report(self, out: str | Path, *, overwrite: bool = False) -> Path:
-        """Write the page that ``posbias report`` makes of these results; return its path.
+    def report(self, out: str | Path, *, texts: bool = True, overwrite: bool = False) -> Path:
+        """Write the page that ``posbias report`` makes of these results; return its path. Texts of
+        single queries are on it only with ``texts``.
 
         Raises:
             OutputExistsError: ``out`` exists and ``overwrite`` is false.
             SettingError: there are no results.
         """
-        place: Path = _showing().report(self, out, overwrite=overwrite)
+        place: Path = _showing().report(self, out, texts=texts, overwrite=overwrite)
         return place

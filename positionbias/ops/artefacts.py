@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
-from positionbias.core.operation import Out, Overwrite, Source, operation
+from positionbias.core.operation import Out, Overwrite, Source, WithTexts, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, track
 from positionbias.core.settings import Panel, Setting
@@ -251,6 +251,7 @@ def make_report(
             "Also write every table there, as CSV and as LaTeX.", metavar="DIR", place="written"
         ),
     ] = None,
+    texts: WithTexts = True,
     out: Out,
     overwrite: Overwrite = False,
 ) -> Page:
@@ -278,7 +279,8 @@ def make_report(
     """
     from positionbias.report.table import save_tables
 
-    page = page_of(input_place(folder), output_place(out), title=title, overwrite=overwrite)
+    place = output_place(out)
+    page = page_of(input_place(folder), place, title=title, texts=texts, overwrite=overwrite)
     hint(f"written to {pasted(page.path)}")
     if tables is not None:
         save_tables(page.tables, output_place(tables), overwrite=overwrite)
@@ -286,13 +288,15 @@ def make_report(
     return page
 
 
-def page_of(folder: Path, out: Path, *, title: str | None = None, overwrite: bool) -> Page:
+def page_of(
+    folder: Path, out: Path, *, title: str | None = None, texts: bool = True, overwrite: bool
+) -> Page:
     """Write the page about a folder of results."""
     from positionbias.report.html import report_tables, write_page
     from positionbias.report.page import load_study
 
     study = load_study(folder)
-    path = write_page(study, out, title=title, overwrite=overwrite)
+    path = write_page(study, out, title=title, texts=texts, overwrite=overwrite)
     return Page(path, report_tables(study), rows=None if study.rows.empty else study.rows)
 
 

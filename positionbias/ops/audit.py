@@ -21,7 +21,7 @@ from positionbias.core.errors import PositionBiasError, SettingError, check_type
 from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.json_text import JsonObject
-from positionbias.core.operation import LeftOut, Overwrite, SavedTo, operation
+from positionbias.core.operation import LeftOut, Overwrite, SavedTo, WithTexts, operation
 from positionbias.core.places import Place, home_place, input_place, model_place, pasted
 from positionbias.core.progress import gives_hints, hint, say
 from positionbias.core.settings import Setting
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from positionbias.core.shard_work import MapShards
     from positionbias.dense.vectors import Vectors
     from positionbias.models.checkpoint import Checkpoint
-    from positionbias.report.page import Study
+    from positionbias.report.presentation import Study
     from positionbias.report.table import Table
 
 __all__ = [
@@ -183,6 +183,7 @@ def audit_systems(
     settings: Annotated[AuditSettings, LeftOut(MATCHING)] = AuditSettings(),
     computing: ComputingOf = Computing(),
     engine: Engine = Engine(),
+    texts: WithTexts = True,
     out: SavedTo = None,
     overwrite: Overwrite = False,
 ) -> Audit:
@@ -215,20 +216,20 @@ def audit_systems(
     refuse_outputs(out, overwrite=overwrite)
     found, _ = _measured(collection, runs, audited, settings, computing, engine)
     if out is None and gives_hints():
-        _keep(found)
+        _keep(found, texts=texts)
     else:
         save_if_asked(found, out, overwrite=overwrite)
     return found
 
 
-def _keep(found: Audit) -> None:
+def _keep(found: Audit, *, texts: bool) -> None:
     """Keep an audit's results and page under $POSBIAS_HOME, in the place of those of an earlier
     audit of the same name.
     """
     place = home_place(re.sub(r"[^\w.]+", "-", found.name)[:MOST_NAMED].strip("-").lower())
     try:
         found.save(place, overwrite=True)
-        page = found.report(place.with_name(f"{place.name}.html"), overwrite=True)
+        page = found.report(place.with_name(f"{place.name}.html"), texts=texts, overwrite=True)
     except PositionBiasError as error:
         hint(f"not kept: {error}; give --out DIR")
     else:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from positionbias.core.collection import Collection
     from positionbias.core.manifest import Manifest
-    from positionbias.report.page import Study
+    from positionbias.report.presentation import Study
 
 __all__ = [
     "REMARKS",
@@ -220,7 +220,7 @@ def study_of(outcome: Any, place: Path = Path()) -> Study:
 
     An artefact is the input of its results; all else is as in its manifest.
     """
-    from positionbias.report.page import Study
+    from positionbias.report.presentation import Study
 
     manifest = (
         outcome.manifest(place)
@@ -231,7 +231,7 @@ def study_of(outcome: Any, place: Path = Path()) -> Study:
     more = {} if rows is None else {"rows": rows}
     if rows is not None and (values := getattr(outcome, "values", None)) is not None:
         more["values"] = values
-    return Study(title, manifest, **more)
+    return Study(title, manifest, **more, place=place)
 
 
 def rows_of(outcome: Any) -> DataFrame | None:

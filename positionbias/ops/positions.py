@@ -42,10 +42,6 @@ def histogram(
         ),
     ] = (),
     options: HistogramOptions = HistogramOptions(),
-    plot: Annotated[
-        Place | None,
-        Setting("Draw the histograms; .svg, .png or .pdf.", metavar="FILE.svg", place="written"),
-    ] = None,
     out: SavedTo = None,
     engine: Engine = Engine(),
     overwrite: Overwrite = False,
@@ -103,12 +99,6 @@ def histogram(
         packages=("numpy", USUAL_WORDS),
         host=engine.host,
     )
-    if plot:
-        from positionbias.report.answer_positions import FIGURE, SHOWN
-        from positionbias.report.figure import save_figure
-
-        save_figure(FIGURE.draw(SHOWN.own(made.rows)), plot, overwrite=overwrite)
-        hint(f"drawn to {pasted(plot)}")
     return save_if_asked(found, out, overwrite=overwrite)
 
 

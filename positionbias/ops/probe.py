@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Overwrite, SavedTo, operation
 from positionbias.core.places import Place, model_place, pasted
-from positionbias.core.progress import hint, say
+from positionbias.core.progress import say
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
@@ -35,12 +35,6 @@ Models = Annotated[
     ),
 ]
 Kind = Annotated[str | None, READ_AS]
-Plot = Annotated[
-    Place | None,
-    Setting(
-        "Draw the ATS curves (Figure 2); .svg, .png or .pdf.", metavar="FILE.svg", place="written"
-    ),
-]
 
 
 @operation
@@ -50,7 +44,6 @@ def ats(
     models: Models,
     kind: Kind = None,
     settings: ProbeSettings = ProbeSettings(),
-    plot: Plot = None,
     out: SavedTo = None,
     overwrite: Overwrite = False,
 ) -> Measurements:
@@ -60,7 +53,7 @@ def ats(
     Without ``collection``, the original passages that the first model's manifest leads to. All
     models are probed on the same passages.
 
-        posbias ats squad --model tk.ckpt --plot ats.svg
+        posbias ats squad --model tk.ckpt --out ats
         posbias ats squad --model bert.ckpt --probe-layers all --json
 
     Returns:
@@ -87,8 +80,9 @@ def ats(
         tk      0  1.000    161   56,782                 0.000                 0.000
         ...
     """
-    refuse_outputs(out, plot, overwrite=overwrite)
-    return _kept(_probe("ats", collection, models, kind, settings), plot, out, overwrite)
+    refuse_outputs(out, overwrite=overwrite)
+    measured = _probe("ats", collection, models, kind, settings)
+    return save_if_asked(measured, out, overwrite=overwrite)
 
 
 @operation
@@ -98,7 +92,6 @@ def mats(
     models: Models,
     kind: Kind = None,
     settings: ProbeSettings = ProbeSettings(),
-    plot: Plot = None,
     out: SavedTo = None,
     overwrite: Overwrite = False,
 ) -> Measurements:
@@ -130,8 +123,9 @@ def mats(
         Term similarity by distance in position (MATS)
         ...
     """
-    refuse_outputs(out, plot, overwrite=overwrite)
-    return _kept(_probe("mats", collection, models, kind, settings), plot, out, overwrite)
+    refuse_outputs(out, overwrite=overwrite)
+    measured = _probe("mats", collection, models, kind, settings)
+    return save_if_asked(measured, out, overwrite=overwrite)
 
 
 def _probe(
@@ -192,17 +186,3 @@ def _names(checkpoints: Sequence[Checkpoint], models: Sequence[Place]) -> list[s
     for name, model in zip(numbered, models, strict=True):
         say(f"{name} is {model}")
     return numbered
-
-
-def _kept(
-    found: Measurements, plot: Place | None, out: Place | None, overwrite: bool
-) -> Measurements:
-    """The measurements, drawn and saved where that was asked for."""
-    if plot is not None:
-        from positionbias.report.figure import save_figure
-        from positionbias.report.similarity import FIGURE, OF_MODELS
-
-        assert found.rows is not None
-        save_figure(FIGURE.draw(OF_MODELS.prepare(found.rows)), plot, overwrite=overwrite)
-        hint(f"drawn to {pasted(plot)}")
-    return save_if_asked(found, out, overwrite=overwrite)

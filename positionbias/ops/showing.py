@@ -19,7 +19,8 @@ from positionbias.core.screen import lines_of
 from positionbias.core.shown import Shown
 from positionbias.ops.outcome import rows_of, study_of, text_of
 from positionbias.report.html import report_tables, write_page
-from positionbias.report.page import Study, drawings_of, open_tables, verdict_of
+from positionbias.report.page import drawings_of, open_tables, verdict_of
+from positionbias.report.presentation import Study
 from positionbias.report.table import Table, as_frame
 
 if TYPE_CHECKING:
@@ -124,9 +125,10 @@ def save(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
     return place
 
 
-def report(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
+def report(outcome: Shown, out: Place, *, texts: bool, overwrite: bool) -> Path:
     """Write the page of the results."""
-    return write_page(_with_results(outcome, out, "report"), output_place(out), overwrite=overwrite)
+    study = _with_results(outcome, out, "report")
+    return write_page(study, output_place(out), texts=texts, overwrite=overwrite)
 
 
 def _with_results(outcome: Shown, out: Place, what: str) -> Study:

@@ -24,7 +24,7 @@ from positionbias.ops.outcome import Printed, Written, study_of
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from positionbias.report.page import Study
+    from positionbias.report.presentation import Study
     from positionbias.report.table import Table
 
 __all__ = ["Studied", "StudyPlan", "demo", "reported", "study"]

@@ -20,7 +20,7 @@ from positionbias.report.tiles import Answer, Answered, Question
 
 __all__ = ["FIGURE", "OUTCOMES", "POSITIONS", "QUESTION", "SECTION", "SHOWN", "chart"]
 
-PARTS, BOTH, LONGEST = 10, 2, 60  # bars, histograms drawn with them, and columns of a bar
+PARTS, LONGEST = 10, 60  # bars, and columns of a bar
 BARS = "share of answers by place in the passage; the mark is the share if unbiased"
 BINS = f"measure == '{ANSWERS}' and axis == 'bin' and low == low"
 SUMMARY = f"measure == '{ANSWERS}' and axis == ''"
@@ -117,17 +117,13 @@ def _prepared(rows: DataFrame) -> DataFrame:
 
 
 def chart(rows: DataFrame) -> str:
-    """Draw one or two histograms as bars, at most ten each, with the share if unbiased marked."""
-    drawn = [(name, bins) for name, bins in rows.query(BINS).groupby("passages", sort=False)]
-    if len(drawn) > BOTH:
-        return ""
+    """Draw histograms as bars, at most ten each, with the share if unbiased marked."""
+    drawn = rows.query(BINS).groupby("passages", sort=False)
     return "\n\n".join("\n".join(_bars(f"{name}: {BARS}", bins)) for name, bins in drawn)
 
 
 def _bars(title: str, bins: DataFrame) -> Iterator[str]:
-    """Yield the title, then the shares of answers in parts of a passage, a line each: as many bins
-    fall together as are needed.
-    """
+    """Yield the title, then the shares of answers in parts of a passage, a line each."""
     yield wrapped(title)
     number = len(bins)
     several = next(n for n in range(1, number + 1) if number % n == 0 and number // n <= PARTS)

@@ -5,19 +5,16 @@ and clean queries.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from pandas import DataFrame
 
 from positionbias.core.formatting import (
     decimal,
     interval,
-    p_value,
     plural,
     with_interval,
 )
-from positionbias.core.interval import Interval
-from positionbias.evaluation.answers import is_significant
+from positionbias.evaluation.answers import LEVEL, is_significant
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, bounds_of, records_of, said, sentences
 from positionbias.report.table import P_NOTE, RowTable, Value
@@ -25,6 +22,7 @@ from positionbias.report.table import P_NOTE, RowTable, Value
 __all__ = ["SHOWN"]
 
 MEAN = "statistic == 'mean' and subset == ''"
+SURE = "more than chance"
 COMPARED = "family != '' and family != 'order'"
 OVER_CLUSTERS = (
     "95 % intervals are over clusters of queries, those with the same single relevant passage."
@@ -106,19 +104,28 @@ def _prepared(rows: DataFrame) -> DataFrame:
     base = rows["against"].str.removeprefix("model=")
     pair = base.where(base == "", base + " → ") + rows["model"]
     gain = rows["statistic"].str.startswith("gain")
+    excludes_zero = (rows["low"] > 0) | (rows["high"] < 0) | rows["low"].isna()
+    sure = (rows["p_adjusted"] < LEVEL) & excludes_zero
     return rows.assign(
         shown=rows["measure"].str.replace("Judged@", "J@"),
         pair=pair,
         of=gain.map({True: "gain", False: "mean"}),
+        sure=sure.map({True: SURE, False: f"cannot tell whether that is {SURE}"}),
         statistic=rows["statistic"]
         .replace("gain", "mean")
         .str.replace(r"^(mean|gain), leaked", "leaked", regex=True),
     )
 
 
+LEADS = (
+    "; {pair}: {difference:+.3f}, {difference.sure} (Holm-adjusted p {difference.p_adjusted:p})",
+    "; {pair}: {difference:+.3f}, {difference.sure} (p undefined)",
+)
+
+
 def _headline(rows: DataFrame) -> list[str]:
-    """Return the run that is highest by the first measure, and whether its lead over the first run,
-    or the next, is more than chance.
+    """Return the run that is highest by the first measure, and whether it differs from the first
+    run, or that from the next, by more than chance.
     """
     means = rows.query(f"{MEAN} and value == value")
     if means.empty:
@@ -128,32 +135,13 @@ def _headline(rows: DataFrame) -> list[str]:
     best = max([first, *others], key=lambda row: row.value)
     value = with_interval(decimal(best.value), interval(bounds_of(best)))
     if not others:
-        return [
-            f"{first.model}: {measure} {value} over {plural(first.count, 'query')}; give a second "
-            "run to compare with it."
-        ]
-    rival = max(others, key=lambda row: row.value) if best is first else first
-    other = rival if best is first else best  # than the first run
-    tested = rows.query(f"{COMPARED} and statistic == 'difference' and measure == @measure")
-    leads = [
-        f": {_lead(row, rival.model, turned=best is first)}"
-        for row in tested[tested["model"] == other.model].itertuples()
-    ]
-    lead = "".join(leads)
-    return [f"{best.model} has the highest {measure} of {len(others) + 1} runs, {value}{lead}."]
-
-
-def _lead(row: Any, rival: str, *, turned: bool) -> str:
-    """Return a difference from the first run; ``turned``: from the first run's side."""
-    sign, bounds = -1 if turned else 1, bounds_of(row)
-    if bounds is not None and turned:
-        bounds = Interval(-bounds.high, -bounds.low)
-    less = with_interval(decimal(sign * row.value, sign=True), interval(bounds, sign=True))
-    sure = is_significant(row.p_adjusted) and (bounds is None or bounds.low > 0)
-    surely = "more than chance" if sure else "cannot tell whether that is more than chance"
-    known = row.p_adjusted == row.p_adjusted
-    p = f"Holm-adjusted p {p_value(row.p_adjusted)}" if known else "p undefined"
-    return f"{less} over {rival}, {surely} ({p})"
+        over = plural(first.count, "query")
+        more = "give a second run to compare with it"
+        return [f"{first.model}: {measure} {value} over {over}; {more}."]
+    other = max(others, key=lambda row: row.value)
+    tested = rows[(rows["measure"] == measure) & (rows["model"] == other.model)]
+    leads = "".join(sentences(["pair"], COMPARED, *LEADS)(tested))
+    return [f"{best.model} has the highest {measure} of {len(others) + 1} runs, {value}{leads}."]
 
 
 REMARKS = (  # what a mean counts as 0 or leaves out, and what is to be known of trainings
@@ -181,9 +169,7 @@ UNDEFINED = (
 
 
 def _findings(rows: DataFrame) -> list[Finding]:
-    """Say of each measure whether leakage changes the order of runs; without a small p that is
-    open.
-    """
+    """Say of each measure whether leakage changes the order of runs."""
     return [
         Finding(
             said(ORDER, one) or said(UNDEFINED, one),

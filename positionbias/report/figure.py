@@ -1,9 +1,9 @@
 """Figures declared over rows: lines along an axis, shares of bins, points of two statistics, and
 marks with their intervals, in panels.
 
-A figure is drawn in the light colours on a transparent ground. Its SVG carries a few rules that
-turn each of these colours into its dark partner where the reader's screen is dark. Text stays text:
-it can be searched, and takes the page's font. The same results give the same bytes.
+A figure is drawn in the light colours on a transparent ground; the page has rules that turn each of
+them into its dark partner on a dark screen. Text stays text: it can be searched, and takes the
+page's font. The same results give the same bytes.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pandas import DataFrame
 
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.formatting import decimal, percent
-from positionbias.core.publish import atomic_file
 from positionbias.report.record import records_of, rows_with, said
 
 if TYPE_CHECKING:
@@ -47,20 +46,11 @@ __all__ = [
     "Scatter",
     "dark_rules",
     "inline_svg",
-    "save_figure",
-    "svg_text",
 ]
 
-WIDE, BESIDE = 6.3, 4.5  # inches: a page's column, and the least for two panels
+WIDE = 6.3  # inches: a page's column
 MARKED = 20  # points of a line that need no markers
 CSS_PIXELS_PER_POINT = 4 / 3
-# By format, what matplotlib is not to write: without a date and a writer's name, the same results
-# give the same bytes.
-LEFT_OUT = {
-    "svg": ("Date", "Creator", "Format", "Type"),
-    "png": ("Software",),
-    "pdf": ("CreationDate", "Creator", "Producer"),
-}
 STYLE = Path(__file__).parent / "templates" / "figure.mplstyle"
 
 
@@ -158,8 +148,7 @@ class RowFigure:
             raise InputError(f"figure {self.name}: wanted rows with its values; found none")
         chosen, looks = rows.query(self.where), self._series(rows)
         panels = [(one, rows_with(chosen, one.keys)) for one in records_of(chosen, self.panel)]
-        across = min(len(panels), self.most if width > BESIDE else 1)
-        across = 2 if len(panels) == 4 and across > 2 else across
+        across = 2 if len(panels) == 4 and self.most > 2 else min(len(panels), self.most)
         down, room = -(-len(panels) // across), width / across
         tall = max(self._height(own, room) for _, own in panels)
         with _styled():
@@ -208,11 +197,9 @@ class RowFigure:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines(RowFigure):
     """A value along the rows' axis, a line for each of the series, seed and rotation draw, with its
-    interval as a band. ``marked`` draws a thin line at a place on the axis; ``log``: the axis is
-    logarithmic, and panels have one scale.
+    interval as a band. ``log``: the axis is logarithmic, and panels have one scale.
     """
 
-    marked: Callable[[DataFrame], float | None] = lambda rows: None
     places: int = 1
     log: bool = False
 
@@ -229,8 +216,6 @@ class Lines(RowFigure):
             axes.fill_between(
                 band["at"], band["low"], band["high"], color=colour, alpha=0.16, linewidth=0
             )
-        if (at := self.marked(own)) is not None:
-            axes.axvline(at, color=MUTED.light, linewidth=0.8, zorder=1)
         if self.log:
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter(ScalarFormatter())
@@ -251,9 +236,7 @@ class Scatter(RowFigure):
     across: str
     up: str
     point: str = "run"
-
-    def _height(self, own: DataFrame, width: float) -> float:
-        return min(3.1, width - 0.2) + 0.15
+    tall: float = 3.25
 
     def _look(self, index: int) -> dict[str, Any]:
         return {**_looks(index), "linestyle": "none", "fillstyle": "none", "markersize": 4.6}
@@ -277,9 +260,7 @@ class Scatter(RowFigure):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram(RowFigure):
-    """Shares of bins along the rows' axis with their intervals, and what is ``expected`` of each
-    without an effect, which the legend names so.
-    """
+    """Shares of bins with their intervals, beside what is ``expected``, as the legend names it."""
 
     expected: str
     series: str = "measure"
@@ -299,18 +280,13 @@ class Histogram(RowFigure):
         return True
 
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> dict[str, Any]:
-        return {
-            self.expected: _handle(color=INK.light, linestyle=DASHES[1]),
-            "95 % interval": _handle(
-                color=MUTED.light, linestyle="none", marker="|", markersize=11
-            ),
-        }
+        bar = _handle(color=MUTED.light, linestyle="none", marker="|", markersize=11)
+        expected = _handle(color=INK.light, linestyle=DASHES[1])
+        return {self.expected: expected, "95 % interval": bar}
 
 
 class Mark(NamedTuple):
-    """A mark of a forest: the rows that ``where`` chooses, explained by ``label``; ``lower`` is its
-    place below the line's middle.
-    """
+    """A mark of a forest: its rows, its explanation, and its place below the line's middle."""
 
     where: str
     label: str
@@ -344,8 +320,7 @@ class Forest(RowFigure):
     def _height(self, own: DataFrame, width: float) -> float:
         names = self._names(own, width)
         most = max((name.count("\n") for name in names), default=0)
-        around = 0.55 if width > BESIDE else 1.05  # for the lines of a narrow figure's legend
-        return around + len(names) * (0.12 + 0.1 * len(self.marks) + 0.16 * most)
+        return 0.55 + len(names) * (0.12 + 0.1 * len(self.marks) + 0.16 * most)
 
     def _title_room(self, width: float) -> int:
         return int(_characters(width) * 0.6)  # beside the names of lines
@@ -391,14 +366,8 @@ class Forest(RowFigure):
             for mark in self.marks
             if len(chosen.query(mark.where))
         }
-        margins = chosen[chosen["margin"].notna()].drop_duplicates(["margin", "unit"])
-        sizes = [
-            percent(row.margin, 0) if row.unit in ("", "share") else f"{row.margin:g} {row.unit}"
-            for row in margins.itertuples()
-        ]
-        if sizes:
-            band = Patch(facecolor=BAND.light, alpha=0.45, linewidth=0)
-            entries[f"within ±{' or ±'.join(sizes)}"] = band
+        if chosen["margin"].notna().any():
+            entries["within the margin"] = Patch(facecolor=BAND.light, alpha=0.45, linewidth=0)
         return entries
 
 
@@ -412,9 +381,7 @@ def _percent_marks(axis: Axis, *, sign: bool = False) -> None:
 
 
 def _legend_above(figure: Figure, entries: Mapping[str, Any], width: float) -> None:
-    """Draw a legend above the panels, never over the data, in as many columns as its longest entry
-    allows.
-    """
+    """Draw a legend above the panels, in as many columns as its longest entry allows."""
     lines_of = [_wrapped(text, _characters(width)) for text in entries]
     longest = max(len(line) for text in lines_of for line in text.split("\n"))
     columns = max(1, min(len(entries), int(width / (0.088 * longest + 0.55))))
@@ -442,23 +409,6 @@ def dark_rules() -> str:
     return "@media screen and (prefers-color-scheme: dark){" + "".join(rules) + "}"
 
 
-def _drawn(figure: Figure, form: str) -> bytes:
-    out, empty = io.BytesIO(), dict.fromkeys(LEFT_OUT[form])
-    with _styled(), warnings.catch_warnings():
-        # the reader's own font draws the text; glyphs missing from ours do not matter
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        # a PNG gets a white ground, as it has no rules
-        figure.savefig(out, format=form, metadata=empty, transparent=form != "png")
-    return out.getvalue()
-
-
-def svg_text(figure: Figure) -> str:
-    """Return the figure as an SVG document that follows the reader's light or dark screen."""
-    text = _drawn(figure, "svg").decode("utf-8")
-    rules = f'<style type="text/css">{dark_rules()}</style>'
-    return re.sub(r"(<svg\b[^>]*>)", lambda opening: f"{opening[1]}\n {rules}", text, count=1)
-
-
 _REFERENCE = re.compile(r"""((?:xlink:href="|url\()#)([^")]+)""")
 
 
@@ -469,7 +419,12 @@ def inline_svg(figure: Figure, prefix: str, description: str) -> str:
     The page supplies dark-screen rules and the font. Ids that nothing refers to are removed, the
     others begin with ``prefix``; coordinates have a hundredth of a point.
     """
-    text = _drawn(figure, "svg").decode("utf-8")
+    out = io.StringIO()
+    with _styled(), warnings.catch_warnings():
+        # the reader's own font draws the text; glyphs missing from ours do not matter
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")
+        figure.savefig(out, format="svg", transparent=True)
+    text = out.getvalue()
     text = text[text.index("<svg") :]
     used = {name for _, name in _REFERENCE.findall(text)}
     text = re.sub(
@@ -487,23 +442,3 @@ def inline_svg(figure: Figure, prefix: str, description: str) -> str:
         f'aria-labelledby="{prefix}-title"><title id="{prefix}-title">{escape(description)}</title>'
     )
     return re.sub(r"<svg\b[^>]*>", lambda _: opening, text, count=1).strip()
-
-
-def save_figure(figure: Figure, path: Path | str, *, overwrite: bool = False) -> None:
-    """Write a figure as ``.svg``, ``.png`` or ``.pdf``, by its ending; whole or not at all.
-
-    Raises:
-        SettingError: another ending.
-        OutputExistsError: the file exists and ``overwrite`` is false.
-    """
-    path = Path(path)
-    form = path.suffix.lower().lstrip(".")
-    if form not in LEFT_OUT:
-        raise SettingError(
-            f"{path}: wanted a figure's name ending in "
-            f"{', '.join('.' + name for name in LEFT_OUT)}; found {path.suffix or 'no ending'!r}; "
-            "give --plot such a name"
-        )
-    data = svg_text(figure).encode("utf-8") if form == "svg" else _drawn(figure, form)
-    with atomic_file(path, overwrite=overwrite) as partial:
-        partial.write_bytes(data)

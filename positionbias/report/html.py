@@ -16,7 +16,8 @@ from positionbias.core.formatting import setting
 from positionbias.core.manifest import Manifest, input_name
 from positionbias.core.publish import atomic_file
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
-from positionbias.report.page import Study, build_sections, first_screen
+from positionbias.report.page import build_sections, first_screen
+from positionbias.report.presentation import Study
 from positionbias.report.table import Table, as_csv, as_latex, header_groups
 
 if TYPE_CHECKING:
@@ -36,35 +37,41 @@ PAGE_COLOURS: Mapping[str, Colour] = {
     "good": Colour("#006b4f", "#4fd1a8"),
     "bad": Colour("#b33f00", "#ff9a57"),
     "unknown": Colour("#5a626b", "#a6aeb8"),
-    "measured": Colour("#0b5cad", "#7dbdff"),
 }
 SCRIPTS = ("sort", "page")  # templates, on every page
 _COMMAND = re.compile(r"\bposbias( [a-z]+)+(?=[),.;])|(?<![\w-])--[a-z][a-z-]+")
 
 
 def write_page(
-    study: Study, out: Path, *, title: str | None = None, overwrite: bool = False
+    study: Study,
+    out: Path,
+    *,
+    title: str | None = None,
+    texts: bool = True,
+    overwrite: bool = False,
 ) -> Path:
-    """Write one self-contained HTML page about a study. The same results give the same bytes.
+    """Write one self-contained HTML page about a study, with the ``texts`` of single queries where
+    the collection is at hand. The same results give the same bytes.
 
     Raises:
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     with atomic_file(out, overwrite=overwrite) as partial:
-        partial.write_text(render(study, title or study.title), encoding="utf-8", newline="")
+        text = render(study, title or study.title, texts=texts)
+        partial.write_text(text, encoding="utf-8", newline="")
     return out
 
 
-def render(study: Study, title: str) -> str:
+def render(study: Study, title: str, *, texts: bool = True) -> str:
     """Return the page's text."""
     environment = _environment()
-    sections = build_sections(study)
+    sections = build_sections(study, texts=texts)
     summary = environment.get_template("summary.html").render(first=first_screen(study, sections))
     body = environment.get_template("sections.html").render(sections=sections)
     seen = unescape(re.sub(r"<[^>]*>", " ", summary + body))  # by a reader
     return environment.get_template("report.html").render(
         title=title,
-        collections=", ".join(study.collections),
+        collections=", ".join(filter(None, study.rows["collection"].unique())),
         sections=sections,
         summary=summary,
         body=body,
@@ -123,18 +130,14 @@ def _environment() -> Environment:
 
 
 def _script(environment: Environment, name: str) -> dict[str, str]:
-    """Return a script of the page, and its hash for the page's policy: no other runs, whatever a
-    text on the page holds.
-    """
+    """Return a script of the page, and its hash, which alone the policy lets run."""
     text = environment.get_template(f"{name}.js").render()
     digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
     return {"text": text, "digest": f"sha256-{digest}"}
 
 
 def _coded(text: str) -> Markup:
-    """Return a sentence with its commands and options as code, and per-cent signs that stay with
-    their numbers.
-    """
+    """Return a sentence with commands and options as code, and per-cent signs at their numbers."""
     from markupsafe import Markup, escape
 
     marked = _COMMAND.sub(r"<code>\g<0></code>", str(escape(text.replace(" %", "\u00a0%"))))
@@ -142,7 +145,7 @@ def _coded(text: str) -> Markup:
 
 
 def report_tables(study: Study) -> dict[str, Table]:
-    """Return every table of the page by its name."""
+    """Return every table of the page by its name, without texts of queries."""
     sections = build_sections(study)
     return {sheet.table.name: sheet.table for section in sections for sheet in section.sheets}
 

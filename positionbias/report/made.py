@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pandas import DataFrame
 
 from positionbias.core.formatting import as_form, count, plural
@@ -72,7 +74,7 @@ LENGTHS = RowTable(
 COUNTS = RowTable(
     name="counts",
     title="What was counted",
-    stub={"measure": "", "split": "Split", "label": "Outcome"},
+    stub={"measure": "", "split": "Split", "label": "Of"},
     where="(axis == 'cause' or split != '') and value > 0 and unit != 'share'",
     cells=[
         Value("count", "Number", ","),
@@ -81,13 +83,6 @@ COUNTS = RowTable(
         Value("kept", "Kept", ","),
         Value("cut", "Cut and dropped", ","),
     ],
-)
-LACKING = RowTable(
-    name="lacking",
-    title="What a run lacks",
-    stub={"label": "Run", "measure": "What"},
-    where="axis == 'run' and value > 0",
-    cells=[Value("count", "Number", ",")],
 )
 TITLES = {"collection": "What collections hold", "debias": "What was rotated"}
 
@@ -114,6 +109,6 @@ SHOWN = (
         _presentation(study, sentences(["collection", "split"], "axis == ''", template), COUNTS)
         for study, template in CHANGED.items()
     ),
-    _presentation("ensemble", _counted, LACKING),
+    _presentation("ensemble", _counted, replace(COUNTS, where="axis == 'run' and value > 0")),
     *(_presentation(study, _counted) for study in MADE),
 )

@@ -5,34 +5,34 @@ what to do next, a figure), then sections of sentences, figures and tables.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pandas import DataFrame
 
 from positionbias.core import rows as of_rows
 from positionbias.core.errors import bad_input
 from positionbias.core.formatting import slug
-from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.manifest import read_manifest
 from positionbias.report.figure import RowFigure, inline_svg
 from positionbias.report.presentation import (
     Presentation,
     RowSection,
+    Study,
     presentations,
     shown_by,
 )
 from positionbias.report.record import Finding
 from positionbias.report.table import Table
-from positionbias.report.tiles import Answered, Tile, advice_of, by_importance
+from positionbias.report.tiles import Tile, advice_of, by_importance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "Study",
     "build_sections",
     "drawings_of",
     "first_screen",
@@ -43,21 +43,6 @@ __all__ = [
 ]
 
 MOST_TILES = 6  # unfolded
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Study:
-    """A title, rows, values by query, and what made them."""
-
-    title: str
-    manifest: Manifest
-    rows: DataFrame = field(default_factory=lambda: of_rows.frame([]))
-    values: DataFrame = field(default_factory=lambda: of_rows.NO_VALUES)
-
-    @property
-    def collections(self) -> list[str]:
-        """The names of the collections."""
-        return [name for name in self.rows["collection"].unique() if name]
 
 
 def load_study(place: Path | str) -> Study:
@@ -78,7 +63,7 @@ def load_study(place: Path | str) -> Study:
     measured, manifest = of_rows.load(folder), read_manifest(folder)
     by_query = (folder / of_rows.VALUES).is_file()
     values = of_rows.load_values(folder, measured) if by_query else of_rows.NO_VALUES
-    return Study(manifest.name or Path(place).name, manifest, measured, values)
+    return Study(manifest.name or Path(place).name, manifest, measured, values, folder)
 
 
 @lru_cache(maxsize=8)  # folders of results
@@ -137,11 +122,14 @@ class Section:
     sheets: list[Sheet] = field(default_factory=list)
 
 
-def build_sections(study: Study) -> list[Section]:
-    """Return every section with content."""
+def build_sections(study: Study, *, texts: bool = False) -> list[Section]:
+    """Return every section with content; single queries with their ``texts``, if asked for."""
+    tables = [table for one, _ in _shown_in(study) for table in one.queries(study, texts)]
+    sheets = [Sheet(table, folded=len(tables) > 1) for table in tables if table.rows]
+    queries = Section("queries", "Which queries does it move most?", sheets=sheets)
     return [
         one
-        for one in _sections(study)
+        for one in (*_sections(study), queries)
         if one.findings or one.sentences or one.pictures or one.sheets
     ]
 
@@ -190,43 +178,26 @@ def open_tables(study: Study) -> list[Table]:
     return [sheet.table for sheet in sheets if not sheet.folded]
 
 
-class FirstScreen(NamedTuple):
-    """The conclusion in a sentence, the tiles that matter most and the ``others`` by question, the
-    advice, and the page's first figure.
+def first_screen(study: Study, sections: Sequence[Section]) -> dict[str, Any]:
+    """Return what stands on the first screen: the conclusion in a sentence, the tiles that matter
+    most and the others by question, the advice, and the page's first figure, which leaves its
+    section.
     """
-
-    sentence: str
-    tiles: Mapping[str, Sequence[Tile]]
-    others: Mapping[str, Sequence[Tile]]
-    advice: str
-    chart: Picture | None
-
-
-def first_screen(study: Study, sections: Sequence[Section]) -> FirstScreen:
-    """Return the first screen; its figure leaves its section."""
     tiles = tiles_of(study)
     first = by_importance(tiles)[:MOST_TILES]
     drawn = next((section for section in sections if section.pictures), None)
-    return FirstScreen(
-        _sentence(study, tiles),
-        _by_question([tile for tile in tiles if tile in first]),
-        _by_question([tile for tile in tiles if tile not in first]),
-        advice_of(tiles),
-        drawn.pictures.pop(0) if drawn else None,
-    )
+    return {
+        "sentence": _sentence(study, tiles),
+        "tiles": _by_question([tile for tile in tiles if tile in first]),
+        "others": _by_question([tile for tile in tiles if tile not in first]),
+        "advice": advice_of(tiles),
+        "chart": drawn.pictures.pop(0) if drawn else None,
+    }
 
 
 def tiles_of(study: Study) -> list[Tile]:
-    """Return every answer of a study; one that says so where nothing decides."""
-    return [tile for shown, rows in _shown_in(study) for tile in shown.tiles(rows)] or [
-        Tile(
-            question="What do these results decide?",
-            subject=", ".join(study.collections) or "no collection",
-            answer=Answered.MEASURED if study.collections else Answered.UNKNOWN,
-            words="Measured only" if study.collections else "Nothing measured",
-            basis=("no verdict rests on them",),
-        )
-    ]
+    """Return every answer of a study."""
+    return [tile for shown, rows in _shown_in(study) for tile in shown.tiles(rows)]
 
 
 def _by_question(tiles: Sequence[Tile]) -> dict[str, list[Tile]]:
@@ -240,7 +211,8 @@ def _sentence(study: Study, tiles: Sequence[Tile]) -> str:
     """Return in one sentence the headline about the subject of the worst news, else the first one;
     without a headline, the conclusion.
     """
+    about = next((tile.subject for tile in by_importance(tiles)), "")
     heads = [line for shown, rows in _shown_in(study) for line in shown.headline(rows)]
-    lines, about = heads or verdict_of(study), by_importance(tiles)[0].subject
-    line = next((one for one in lines if about in one), next(iter(lines), ""))
+    lines = heads or verdict_of(study) or [""]
+    line = next((one for one in lines if about in one), lines[0])
     return re.split(r"(?<=\.) (?=[A-Z“])", line)[0]

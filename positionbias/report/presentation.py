@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
 from pandas import DataFrame
 
+from positionbias.core import rows as of_rows
+from positionbias.core.manifest import Manifest
 from positionbias.core.screen import wrapped
 from positionbias.report.figure import RowFigure
 from positionbias.report.record import Finding
-from positionbias.report.table import RowTable, as_text
+from positionbias.report.table import RowTable, Table, as_text
 from positionbias.report.tiles import Tile
 
 __all__ = [
     "Presentation",
     "RowSection",
+    "Study",
     "presentations",
     "shown_by",
 ]
@@ -37,6 +41,17 @@ SHOWN = (
 )  # modules with one or several presentations, beside those of papers
 
 Sentences = Callable[[DataFrame], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Study:
+    """A title, rows, values by query, and what made them, with inputs named from ``place``."""
+
+    title: str
+    manifest: Manifest
+    rows: DataFrame = field(default_factory=lambda: of_rows.frame([]))
+    values: DataFrame = field(default_factory=lambda: of_rows.NO_VALUES)
+    place: Path = Path()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +76,7 @@ class Presentation:
     ``headline`` says in sentences what they conclude, ``run`` what was measured, ``findings`` what
     was found, with whether it holds. ``prepare`` adds columns of words to the rows. A terminal
     shows the ``chart`` and the tables ``text``. The first figure of the page is the one that says
-    most.
+    most. ``queries`` are tables of single queries, with their texts or without.
     """
 
     study: str
@@ -73,6 +88,7 @@ class Presentation:
     findings: Callable[[DataFrame], Sequence[Finding]] = lambda rows: ()
     questions: Sequence[Callable[[DataFrame], list[Tile]]] = ()
     prepare: Callable[[DataFrame], DataFrame] = lambda rows: rows
+    queries: Callable[[Study, bool], Sequence[Table]] = lambda study, texts: ()
 
     def own(self, rows: DataFrame) -> DataFrame:
         """Return the rows of this study, as its tables and figures take them."""

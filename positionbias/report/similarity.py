@@ -15,6 +15,7 @@ from positionbias.report.table import RowTable, Value, where_printed
 __all__ = ["CURVES", "FIGURE", "OF_MODELS", "SECTION", "SHOWN", "TABLE"]
 
 SUMMARY = f"measure == '{MATS}' and axis == ''"
+DISTANCES = [0, 1, 2, 3, 5, 10, 20, 30, 50, 100, 150, 200]  # in a terminal
 CURVE = f"measure == '{SIMILARITY}' and statistic == 'mean'"
 PRINTED = "Published: the paper's Table 2. Ours is another experiment, not a repetition of it."
 
@@ -44,6 +45,19 @@ TABLE = RowTable(
         "number of Δ. Deviation: of ATS(0) − ATS(Δ) over Δ. Lower MATS means less position "
         "dependence. An interval is over trainings alone.",
         where_printed(PRINTED),
+    ],
+)
+CURVE_TABLE = RowTable(
+    name="ats",
+    title="Average term similarity (ATS)",
+    stub={"name": "Model", "label": "Δ"},
+    where=f"measure == '{SIMILARITY}'",
+    cells=[
+        Value("mean", "ATS", brief=True),
+        Value("mean", "Terms", ",", show="count"),
+        Value("pairs", "Pairs", ","),
+        Value("over terms", "over terms", group="Deviation"),
+        Value("over pairs", "over pairs", group="Deviation", wide=True),
     ],
 )
 FIGURE = Lines(
@@ -98,5 +112,10 @@ OF_MODELS = Presentation(
     sections=[SECTION],
     text=[TABLE],
 )
-CURVES = replace(OF_MODELS, study="ats", sections=[replace(SECTION, anchor="ats-similarity")])
+CURVES = replace(
+    OF_MODELS,
+    study="ats",
+    text=[replace(CURVE_TABLE, where=f"{CURVE_TABLE.where} and at in {DISTANCES}")],
+    sections=[replace(SECTION, anchor="ats-similarity", folded=[CURVE_TABLE])],
+)
 SHOWN = (OF_MODELS, CURVES)

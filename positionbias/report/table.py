@@ -255,9 +255,7 @@ def _column(value: Value, group: Sequence[Any]) -> Column:
 
 
 def header_groups(table: Table) -> list[tuple[str, int]]:
-    """Return the upper line of headings as (group, columns it spans); empty where no column has a
-    group.
-    """
+    """Return the upper line of headings as (group, columns it spans), if any column has a group."""
     groups = [(group, len(list(own))) for group, own in groupby(c.group for c in table.columns)]
     return groups if any(group for group, _ in groups) else []
 
@@ -326,9 +324,7 @@ def _width(table: Table, *, least: bool = False) -> int:
 
 
 def _sizes(table: Table) -> list[tuple[int, int]]:
-    """Return each column's width, and the least at which no number and no word of a heading is
-    split.
-    """
+    """Return each column's width, and the least that splits no number and no heading's word."""
     sizes, rows = [], _texts(table)
     for at, column in enumerate(table.columns):
         heading, texts = _one_line(column.full_name), [_one_line(row[at]) for row in rows]
@@ -348,13 +344,11 @@ def _lines(table: Table, width: int) -> Iterator[str]:
     while sum(widths) + len(GAP) * (len(widths) - 1) > width and widths != least:
         wrapping = [at for at in range(len(widths)) if widths[at] > least[at]]
         widths[max(wrapping, key=widths.__getitem__)] -= 1
-    headed = any(column.name for column in table.columns)
-    drawn = Drawn(box=None, pad_edge=False, header_style="", show_header=headed)
+    drawn = Drawn(box=None, pad_edge=False, header_style="")
     for column, size in zip(table.columns, widths, strict=True):
         heading = Text("\n".join(wrap(_one_line(column.full_name), size)), no_wrap=True)
         drawn.add_column(heading, justify="right" if column.numeric else "left", width=size)
-    rules = [["─" * size for size in widths]] if headed else []
-    for row in [*rules, *_texts(table)]:
+    for row in [["─" * size for size in widths], *_texts(table)]:
         cells = zip(row, widths, strict=True)
         wrapped = ("\n".join(wrap(_one_line(text), size)) for text, size in cells)
         drawn.add_row(*(Text(text, no_wrap=True) for text in wrapped))

@@ -14,17 +14,13 @@ from positionbias.report.record import first_said, records_of, said
 
 __all__ = ["Answer", "Answered", "Question", "Tile", "Tone", "advice_of", "by_importance"]
 
-NOTHING_DECIDED = "Nothing to decide: these results measure, and no verdict rests on them."
-NO_ACTION = "No action needed."
-
 
 class Answered(StrEnum):
-    """The answer of a tile. ``MEASURED``: there are figures, and no rule that decides."""
+    """The answer of a tile."""
 
     YES = "yes"
     NO = "no"
     UNKNOWN = "cannot tell"
-    MEASURED = "measured only"
 
 
 class Tone(StrEnum):
@@ -33,7 +29,6 @@ class Tone(StrEnum):
     BAD = "bad"
     UNKNOWN = "unknown"
     GOOD = "good"
-    MEASURED = "measured"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,15 +36,15 @@ class Tile:
     """One question about one ``subject`` (a system, a collection), and its answer.
 
     ``words`` are the answer in a phrase, ``effect`` its size with interval and unit, ``basis``
-    margin, power and queries. ``welcome`` says whether a yes or no is good news; None: neither.
-    ``advice`` is the next step in one sentence; "" where none is needed.
+    margin, power and queries. ``welcome`` says whether a yes or no is good news. ``advice`` is the
+    next step in one sentence; "" where none is needed.
     """
 
     question: str
     subject: str
     answer: Answered
     words: str
-    welcome: bool | None = False
+    welcome: bool = False
     effect: str = ""
     basis: Sequence[str] = ()
     advice: str = ""
@@ -59,8 +54,6 @@ class Tile:
         """Return the look: good or bad news only where something was decided."""
         if self.answer is Answered.UNKNOWN:
             return Tone.UNKNOWN
-        if self.answer is Answered.MEASURED or self.welcome is None:
-            return Tone.MEASURED
         return Tone.GOOD if self.welcome else Tone.BAD
 
 
@@ -69,30 +62,29 @@ def by_importance(tiles: Sequence[Tile]) -> list[Tile]:
     return sorted(tiles, key=lambda tile: list(Tone).index(tile.tone))
 
 
+NO_ADVICE = {  # of a tile's own, by the worst of all
+    Tone.BAD: "Read the details below: what was found has no standard remedy.",
+    Tone.UNKNOWN: "These data do not decide: the details below say what is missing.",
+    Tone.GOOD: "No action needed.",
+}
+
+
 def advice_of(tiles: Sequence[Tile]) -> str:
-    """Return one sentence on what to do next: that of the first bad news, else of what is open or
-    measured; else that nothing is needed.
-    """
-    for tile in by_importance(tiles):
-        if tile.tone is not Tone.GOOD and tile.advice:
-            return tile.advice
-    tones = {tile.tone for tile in tiles}
-    if Tone.BAD in tones:
-        return "Read the details below: what was found has no standard remedy."
-    if Tone.UNKNOWN in tones:
-        return "These data do not decide: the details below say what is missing."
-    return NO_ACTION if Tone.GOOD in tones else NOTHING_DECIDED
+    """Return in one sentence what to do next, by the first bad news, else by what is open."""
+    tiles = by_importance(tiles)
+    if not tiles:
+        return "Nothing to decide: these results measure, and no verdict rests on them."
+    own = (tile.advice for tile in tiles if tile.tone is not Tone.GOOD)
+    return next(filter(None, own), NO_ADVICE[tiles[0].tone])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The meaning of one answer of a verdict: in a phrase, as yes or no, whether it is welcome, and
-    what to do next.
-    """
+    """The meaning of one answer of a verdict: as yes or no, in words, and what to do next."""
 
     answered: Answered
     words: str
-    welcome: bool | None = False
+    welcome: bool = False
     advice: Sequence[str] = ()
 
 

@@ -81,7 +81,7 @@ def test_table(small_collection, runs, capsys):
     assert code == 0
     lines = out.replace("\u00a0", " ").splitlines()
     # of 3 queries: no interval
-    assert lines[0].startswith("two has the highest RR@10 of 2 runs, 0.667: +0.167 over one")
+    assert lines[0].startswith("two has the highest RR@10 of 2 runs, 0.667; one → two: +0.167")
     assert "cannot tell whether that is more than chance (Holm-adjusted p" in " ".join(lines[:3])
     assert "one: queries without candidates: 1." in lines
     table = lines[next(at for at, line in enumerate(lines) if line.startswith("Run")) :]

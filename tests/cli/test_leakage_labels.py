@@ -207,7 +207,7 @@ def test_runs_on_leaked_and_clean_queries(
     head, order = done.stdout.split("\n\n")[:2]
     # three queries have no intervals
     assert head.startswith(
-        "one has the highest RR@10 of 2 runs, 0.667: +0.333 over two, cannot tell whether that is"
+        "one has the highest RR@10 of 2 runs, 0.667; one → two: −0.333, cannot tell whether that is"
     )
     assert "more than chance (Holm-adjusted p 1.000)." in head
     # each of the three splits swaps the two

@@ -55,7 +55,6 @@ MEANS = {
     "--pairs": "pairs|leak",
     "--passage-length": "read of a passage",
     "--passages": "passages in all|total number of passages",
-    "--plot": "draw",
     "--positions": "positions|place",
     "--precision": "products|precision",
     "--probe-passages": "probe|MATS",

@@ -10,8 +10,8 @@ import pytest
 
 from positionbias.cli.groups import studies, study
 from positionbias.papers import FOLDERS, PAPERS, modules, runner_of
-from positionbias.report.page import Study, build_sections
-from positionbias.report.presentation import Presentation, presentations
+from positionbias.report.page import build_sections
+from positionbias.report.presentation import Presentation, Study, presentations
 
 
 def test_every_paper_has_its_modules() -> None:

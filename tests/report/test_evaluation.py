@@ -76,17 +76,17 @@ def runs(*values: float, p: float | None = 0.01, half: float = 0.05) -> list[Res
 def test_the_best_run_and_whether_its_lead_is_more_than_chance() -> None:
     assert headline(runs(0.3, 0.5, 0.4)) == [
         (
-            "b has the highest nDCG@10 of 3 runs, 0.500: +0.200\u00a0[+0.150,\u00a0+0.250] over a, "
+            "b has the highest nDCG@10 of 3 runs, 0.500; a → b: +0.200\u00a0[+0.150,\u00a0+0.250], "
             "more than chance (Holm-adjusted p 0.010)."
         )
     ]
     assert (
-        "over a, cannot tell whether that is more than chance (Holm-adjusted p 0.050)"
+        "], cannot tell whether that is more than chance (Holm-adjusted p 0.050)"
         in headline(runs(0.3, 0.5, p=0.05))[0]
     )
-    # the first is best: its lead over the next, with the ends of the interval exchanged
+    # the first is best: the next beside it
     assert headline(runs(0.5, 0.3, 0.48, half=0.03))[0].startswith(
-        "a has the highest nDCG@10 of 3 runs, 0.500: +0.020\u00a0[−0.010,\u00a0+0.050] over c"
+        "a has the highest nDCG@10 of 3 runs, 0.500; a → c: −0.020\u00a0[−0.050,\u00a0+0.010]"
     )
     assert "(p undefined)" in headline(runs(0.4, 0.5, p=None))[0]
     assert headline(runs(0.5)) == [

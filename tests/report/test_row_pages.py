@@ -49,4 +49,4 @@ def test_rows_of_a_collection_without_an_answer_are_measured_only(tmp_path: Path
     row = {"study": "pooling", "collection": "c", "measure": "collection", "statistic": "systems"}
     rows = frame([{**row, "kind": "all", "value": 3.0}], ["pool", "kind", "run"])
     save(tmp_path / "r", rows, Manifest("results", "r", "pool coverage"))
-    assert "Measured only" in page_of(tmp_path / "r")
+    assert "Nothing to decide" in page_of(tmp_path / "r")

@@ -13,7 +13,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected
 from positionbias.report import page
-from positionbias.report.figure import WIDE, Forest, Histogram, Lines, Mark, Scatter
+from positionbias.report.figure import Forest, Histogram, Lines, Mark, Scatter
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, records_of, said
 from positionbias.report.table import RowTable, Value
@@ -91,14 +91,13 @@ def test_a_table_has_keys_across_and_a_papers_figures_below_ours(rows: DataFrame
     )  # fmt: skip
 
 
-def test_a_table_is_sorted_and_chosen_and_shows_any_column_of_a_row(rows: DataFrame) -> None:
+def test_a_table_is_chosen_and_shows_any_column_of_a_row(rows: DataFrame) -> None:
     table = replace(
         TABLE,
         stub={"measure": "Measure", "kind": "Kind"},
         across=(),
         where="whose == '' and statistic != 'gold' and kind == 'old'",
         cells=[Value("mean", "p", "p", show="p_adjusted"), Value("mean", "A", show="answer")],
-        order="mean",
     )
     assert shown(table, rows) == [["RR", "old", "0.012", "open"], ["nDCG", "old", "0.012", "worse"]]
 
@@ -169,14 +168,11 @@ def test_lines_go_along_the_axis_with_a_band() -> None:
         made.add("RR", "change", change, bounds, kind="old", axis="depth", at=at)
     made.add("RR", "change", 0.75, kind="new", axis="depth", at=1.0)
     made.add("RR", "change", None, kind="new", axis="depth", at=5.0)
-    figure = Lines(
-        name="l", where="axis == 'depth'", caption=str, marked=lambda rows: rows["at"].max()
-    )
+    figure = Lines(name="l", where="axis == 'depth'", caption=str)
     (axes,) = figure.draw(made.rows).axes
-    new, old, marked = axes.lines
+    new, old = axes.lines
     assert ends(old) == [[1.0, 0.25], [5.0, 0.5]]
     assert ends(new) == [[1.0, 0.75]]
-    assert [x for x, _ in ends(marked)] == [5.0, 5.0]
     band = axes.collections[1].get_paths()[0].vertices
     assert (band.min(axis=0).tolist(), band.max(axis=0).tolist()) == ([1, 0.125], [1, 0.375])
     assert old.get_linestyle() != new.get_linestyle()  # colour alone tells no kind
@@ -237,8 +233,7 @@ def test_panels_of_a_forest_name_their_own_lines() -> None:
     assert named == [["old", "new"], ["new"]]
 
 
-@pytest.mark.parametrize("width", [WIDE, 3.5])
-def test_a_forest_of_shares_has_per_cent_true_to_their_place_and_its_margin(width: float) -> None:
+def test_a_forest_of_shares_has_per_cent_true_to_their_place_and_its_margin() -> None:
     made = Collected({}, ["kind"])
     for kind, change in (("old", -0.0856), ("new", 0.012)):
         bounds = Interval(change - 0.014, change + 0.014)
@@ -250,12 +245,12 @@ def test_a_forest_of_shares_has_per_cent_true_to_their_place_and_its_margin(widt
         line=["kind"],
         name_of="{kind}",
         marks=[Mark("statistic == 'change'", "change")],
-    ).draw(made.rows, width=width)
+    ).draw(made.rows)
     (axes,) = figure.axes
     band = axes.patches[0].get_extents().transformed(axes.transData.inverted())
     assert (band.x0, band.x1) == pytest.approx((-0.03, 0.03))
     texts = [plain(text.get_text()) for text in figure.legends[0].get_texts()]
-    assert texts == ["change", "within ±3 %"]
+    assert texts == ["change", "within the margin"]
     figure.canvas.draw()
     for mark, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True):
         number = float(plain(label.get_text()).replace("−", "-").removesuffix(" %"))

@@ -21,7 +21,7 @@ from positionbias.audit.verdict import ALONE
 from positionbias.contamination.shown import SUSPICIONS
 from positionbias.contamination.suspect import Obstacle, Suspected
 from positionbias.core.interval import Interval
-from positionbias.core.rows import Collected, save
+from positionbias.core.rows import Collected
 from positionbias.report.html import write_page
 from positionbias.report.page import MOST_TILES, load_study, tiles_of
 from positionbias.report.tiles import (
@@ -43,9 +43,7 @@ def plain(text: str) -> str:
 
 
 def tile(tone: Tone, advice: str = "", **more: str) -> Tile:
-    answer = {Tone.UNKNOWN: Answered.UNKNOWN, Tone.MEASURED: Answered.MEASURED}.get(
-        tone, Answered.YES
-    )
+    answer = Answered.UNKNOWN if tone is Tone.UNKNOWN else Answered.YES
     names = {"question": "?", "subject": "s", "words": "w", "advice": advice, **more}
     return Tile(answer=answer, welcome=tone is Tone.GOOD, **names)  # type: ignore[arg-type]
 
@@ -179,7 +177,6 @@ def test_advice_is_of_bad_news_then_of_what_is_open() -> None:
     assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN, "more")]) == "more"
     assert advice_of([tile(Tone.GOOD)]) == "No action needed."
     assert advice_of([tile(Tone.GOOD), tile(Tone.UNKNOWN)]).startswith("These data do not decide")
-    assert advice_of([tile(Tone.MEASURED)]).startswith("Nothing to decide")
     assert "No action" not in advice_of([tile(Tone.GOOD), tile(Tone.BAD)])
 
 
@@ -192,12 +189,10 @@ def test_six_tiles_stand_on_the_first_screen() -> None:
     assert important[:MOST_TILES] == ["6", "7", "5", "0", "1", "2"]
 
 
-def test_results_without_a_verdict_say_so(tmp_path: Path) -> None:
-    save(tmp_path / "s", invented.study(), invented.manifest())
-    (one,) = tiles_of(load_study(tmp_path / "s"))
-    assert (one.answer, one.tone, one.words) == (Answered.MEASURED, Tone.MEASURED, "Measured only")
-    save(tmp_path / "none", invented.study()[:0], invented.manifest())
-    assert tiles_of(load_study(tmp_path / "none"))[0].tone is Tone.UNKNOWN
+def test_results_without_a_verdict_have_no_tile(tmp_path: Path) -> None:
+    study = load_study(invented.save_study(tmp_path / "s"))
+    assert tiles_of(study) == []
+    assert advice_of([]).startswith("Nothing to decide")
 
 
 def test_the_page_has_signs_and_words_and_all_answers(tmp_path: Path) -> None:

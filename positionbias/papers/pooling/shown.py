@@ -196,7 +196,6 @@ COVERAGE_FIGURE = Lines(
     heading="Relevant, {statistic}",
     below="Pool depth",
     side="Documents",
-    marked=_depth,
     from_zero=True,
     places=0,
 )
