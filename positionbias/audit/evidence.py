@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 __all__ = [
     "BY_TERMS",
     "MEASURED",
-    "Asked",
     "Evidence",
     "FoundEvidence",
     "Rule",
@@ -127,12 +126,9 @@ def evidence_of(
     level: int = 1,
     map_shards: MapShards = map,
 ) -> FoundEvidence:
-    """Find the evidence of every query of a split: the earliest answer in a passage judged
-    ``level`` or higher.
-
-    Of several relevant passages with answers, the one judged highest is used, then the one
-    answering earliest; a passage that the answer fills comes last within its grade, as it has no
-    position [decision].
+    """Find the evidence of every query of a split: the earliest answer in the passage judged
+    highest, ``level`` or higher, of several in the one answering earliest. A passage that the
+    answer fills comes last within its grade, as it has no position [decision].
 
     Raises:
         InputError: no query has an answer in a relevant passage, or an answer lies outside its

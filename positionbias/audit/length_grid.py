@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.audit.manipulate import Texts
-from positionbias.audit.perturb import has_end
+from positionbias.audit.perturb import ended
 from positionbias.audit.reads import Reads
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Rows, System, Task, counted, made_id
@@ -164,7 +164,7 @@ def _fillers(
         for name, text in zip(names, texts, strict=True):
             words = _plain(text)
             if name not in excluded and not any(answer in words for answer in answers):
-                lines += [_ended(line) for line in sentences(text) if line]
+                lines += [ended(line) for line in sentences(text) if line]
         fill += lines
         filled += sizes(lines) if lines else []
     return fill, filled
@@ -186,17 +186,13 @@ def _piece(text: str, start: int, end: int, room: int, sizes: Sizes) -> Piece | 
         return None
     first = min(sum(high <= start for _, high in spans), len(spans) - 1)
     last = evidence = max(first, sum(low < end for low, _ in spans) - 1)
-    before = np.cumsum([0, *sizes([_ended(text[low:high]) for low, high in spans])])
+    before = np.cumsum([0, *sizes([ended(text[low:high]) for low, high in spans])])
     if not 0 < before[last + 1] - before[first] <= room:
         return None
     first = int(np.searchsorted(before, before[last + 1] - room))
     last = int(np.searchsorted(before, before[first] + room, side="right")) - 2
-    whole, needed = (_ended(text[spans[first][0] : spans[at][1]]) for at in (last, evidence))
+    whole, needed = (ended(text[spans[first][0] : spans[at][1]]) for at in (last, evidence))
     return Piece(whole, int(before[last + 1] - before[first]), needed)
-
-
-def _ended(text: str) -> str:
-    return text if has_end(text) else f"{text}."
 
 
 # -- measuring -------------------------------------------------------------------------------------

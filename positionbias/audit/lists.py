@@ -59,23 +59,27 @@ def nature_of(system: System, task: Task, seed: int) -> Nature:
     chosen = [name for name in drawn if len(task.candidates_of(name)) >= LEAST][:TRIED]
     if not chosen:
         return Nature(False, tried=False)
-    orders: dict[tuple[str, str], Sequence[str]] = {}
+    labels = ["once", "again", "reversed", *(f"alone {place}" for place in range(ALONE))]
+    texts, lists = task.texts, dict[str, tuple[str, Sequence[str]]]()
     for query_id in chosen:
         ids = task.candidates_of(query_id)
-        orders |= {(query_id, "once"): ids, (query_id, "again"): ids}
-        orders[query_id, "reversed"] = ids[::-1]
-        orders |= {(query_id, f"alone {place}"): [ids[place]] for place in range(ALONE)}
-    scores = _scores(system, task, orders, f"{system.name}: pointwise or listwise?")
+        orders = [ids, ids, ids[::-1], *([passage_id] for passage_id in ids[:ALONE])]
+        for label, order in zip(labels, orders, strict=True):
+            lists[made_id(query_id, label)] = texts[query_id], order
+    description = f"{system.name}: pointwise or listwise?"
+    scores = system.scores(task, task.collection, lists, description)
     changes: dict[str, list[float]] = {"again": [], "reversed": [], "alone": []}
-    for (query_id, order), by_passage in scores.items():
-        if order != "once":
-            first = scores[query_id, "once"]
-            changes[order.split()[0]] += [by_passage[name] - first[name] for name in by_passage]
+    variances = []
+    for query_id in chosen:
+        first = scores[made_id(query_id, "once")]
+        values = np.array([*first.values()])
+        variances += [] if np.isnan(values).all() else [np.nanvar(values)]
+        for label in labels[1:]:
+            other = scores[made_id(query_id, label)]
+            changes[label.split()[0]] += [other[name] - first[name] for name in other]
     # only scorers of lists leave passages out
     if any(np.isnan(part).all() for part in changes.values()):
         return Nature(True)
-    plain = [np.array([*scores[query_id, "once"].values()]) for query_id in chosen]
-    variances = [np.nanvar(part) for part in plain if not np.isnan(part).all()]
     spread = float(np.sqrt(np.mean(variances)))
     noise, permuted, alone = (_share(np.array(part), spread) for part in changes.values())
     listwise = max(permuted, alone) > max(SHARE, BEYOND_NOISE * noise)
@@ -85,19 +89,6 @@ def nature_of(system: System, task: Task, seed: int) -> Nature:
 def _share(changes: np.ndarray, spread: float) -> float:
     size = float(np.sqrt(np.nanmean(changes**2)))
     return size / spread if spread > 0 else (0.0 if size == 0 else float("inf"))
-
-
-def _scores(
-    system: System,
-    task: Task,
-    orders: dict[tuple[str, str], Sequence[str]],
-    description: str,
-) -> dict[tuple[str, str], dict[str, float]]:
-    """Return the scores by passage of each (query id, label) with its ordered passages."""
-    texts = task.texts
-    lists = {made_id(*key): (texts[key[0]], order) for key, order in orders.items()}
-    scores = system.scores(task, task.collection, lists, description)
-    return {key: scores[made_id(*key)] for key in orders}
 
 
 class OrderSlopes(NamedTuple):
@@ -123,24 +114,25 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
     from scipy import stats
 
     clusters = dict(zip(task.query_ids, task.clusters, strict=True))
-    orders: dict[tuple[str, str], Sequence[str]] = {}
+    texts, lists = task.texts, dict[str, tuple[str, list[str]]]()
     asked = [name for name in query_ids if len(task.candidates_of(name)) >= LEAST]
     for query_id in asked:
         drawn = drawn_order(task.candidates_of(query_id), seed, "order of a list", query_id)
         shifted = [*drawn[len(drawn) // 2 :], *drawn[: len(drawn) // 2]]
         for number, order in enumerate((drawn, drawn[::-1], shifted, shifted[::-1])):
-            orders[query_id, str(number)] = order
+            lists[made_id(query_id, number)] = texts[query_id], order
     if not asked:
         return OrderSlopes(np.empty((0, 2)), [])
-    scores = _scores(system, task, orders, f"{system.name}: lists in other orders")
+    description = f"{system.name}: lists in other orders"
+    scores = system.scores(task, task.collection, lists, description)
     slopes, full = [], []
     for query_id in asked:
-        keys = [(query_id, str(number)) for number in range(4)]
-        ids = sorted(orders[keys[0]])
-        by_order = np.array([[scores[key][name] for name in ids] for key in keys])
+        names = [made_id(query_id, number) for number in range(4)]
+        orders, ids = [lists[name][1] for name in names], sorted(lists[names[0]][1])
+        by_order = np.array([[scores[name][passage] for passage in ids] for name in names])
         if np.isnan(by_order).any():
             continue
-        at = np.array([[orders[key].index(name) for name in ids] for key in keys]) / (len(ids) - 1)
+        at = np.array([[order.index(name) for name in ids] for order in orders]) / (len(ids) - 1)
         ranks = stats.rankdata(-by_order, axis=1)
         slopes.append([_slope(x, ranks) for x in (at, 1 - np.abs(2 * at - 1))])
         full.append(clusters.get(query_id, query_id))

@@ -49,10 +49,8 @@ class Texts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Manipulation:
-    """The settings for scoring a system: ``listwise`` or not, and its competitors.
-
-    ``ranked`` is its ranking of the original passages, ``rotated`` that with all passages rotated
-    by one draw (None: not measured), whose texts are ``rotated_texts``.
+    """How a system is scored. ``ranked`` is its ranking of the original passages, ``rotated`` that
+    of ``rotated_texts``, all rotated by one draw (None: not measured).
     """
 
     system: System
@@ -68,11 +66,9 @@ class Manipulation:
 @dataclass(frozen=True, slots=True)
 class Measured:
     """The contrasts ``COLUMNS`` of each query, ``(queries, contrasts)``, NaN if a query has none,
-    by unit: "score" (of a listwise scorer: minus the rank), "ranks" (gained) and the measure.
-    ``whole (queries, contrasts)``: the model reads all texts of the contrast whole.
-
-    ``within`` is the variance of one order's ENDS contrast around its query's mean. ``unit`` names
-    what "score" holds.
+    by unit: "score" (of a listwise scorer: minus the rank, as ``unit`` says), "ranks" (gained) and
+    the measure. ``whole (queries, contrasts)``: the model reads all texts of the contrast whole.
+    ``within`` is the variance of one order's ENDS contrast around its query's mean.
     """
 
     query_ids: Sequence[str]
@@ -91,20 +87,17 @@ class Asked(dict[tuple[str, str], float]):
 
     def full(self, trials: Sequence[Trial]) -> list[Trial]:
         """Return the trials without a missing score."""
-        lacking = {name for (name, _), score in self.items() if score != score}
-        return [trial for trial in trials if lacking.isdisjoint(trial.lists)]
+        lacking = {name for names, score in self.items() if score != score for name in names}
+        return [trial for trial in trials if lacking.isdisjoint(trial.names)]
 
 
 def ask(how: Manipulation, trials: Sequence[Trial], known: Asked, description: str) -> None:
-    """Score all texts of the trials that are not yet in ``known``.
-
-    Raises:
-        InputError: a scorer that fails, or whose scores are not finite.
-    """
+    """Score all texts of the trials that are not yet in ``known``."""
     began, queries = time.perf_counter(), how.task.texts
-    made = {name: text for one in trials for name, text in zip(one.names, one.texts, strict=True)}
+    made: dict[str, str] = {}
     lists: dict[bool, dict[str, tuple[str, Sequence[str]]]] = {False: {}, True: {}}
     for trial in trials:
+        made |= zip(trial.names, trial.texts, strict=True)
         for name, query, ids, rotated in _lists(how, trial, queries):
             missing = [text for text in ids if (name, text) not in known]
             if missing:  # of a listwise scorer's list all or none

@@ -2,9 +2,7 @@
 that separate sentences. Pure functions of strings.
 
 The evidence is exchanged with a *placebo*, a sentence without the answer that begins and ends like
-it. A piece without an end gets a full stop if another follows. Nothing else differs between the two
-texts, so a scorer that takes the best of its sentences or short windows gives both the same score
-on average, and one that adds up its sentences exactly the same.
+it. Nothing else differs between the two texts.
 """
 
 from __future__ import annotations
@@ -28,6 +26,7 @@ __all__ = [
     "FILLER_WORDS",
     "NO_PLACEBO",
     "Comparison",
+    "ended",
     "exchanges",
     "filler",
     "fillers",
@@ -63,8 +62,7 @@ class Comparison(NamedTuple):
 
 
 def placebos(parts: Parts) -> list[int]:
-    """Return the sentences that may be exchanged with the evidence, because they begin and end like
-    it.
+    """Return the sentences that begin and end like the evidence, so may be exchanged with it.
 
     >>> placebos(Parts(["and so on.", "One came.", "Two left.", "Three sta"], 1))
     [2]
@@ -82,6 +80,11 @@ def _edges_of(sentence: str) -> tuple[bool, bool]:
 def has_end(sentence: str) -> bool:
     """Return True if a text ends like a sentence, perhaps within quotes or brackets."""
     return sentence.strip().rstrip(_CLOSING)[-1:] in tuple(_ENDING)
+
+
+def ended(text: str) -> str:
+    """Return a text with a full stop if it has no end."""
+    return text if has_end(text) else f"{text}."
 
 
 def exchanges(
@@ -164,10 +167,10 @@ def nearest_in_words(sentence: str, others: Iterable[str]) -> str:
 
 
 def _joined(*texts: str) -> str:
-    """Join the pieces by a space, and end each but the last with a full stop if needed, so that
-    they stay separate sentences [decision].
+    """Join the pieces by a space, each but the last ended, so that they stay separate sentences
+    [decision].
     """
-    return " ".join([*(text if has_end(text) else f"{text}." for text in texts[:-1]), *texts[-1:]])
+    return " ".join([*map(ended, texts[:-1]), *texts[-1:]])
 
 
 def known_words(passages: Collection, seed: int) -> list[str]:

@@ -1,8 +1,5 @@
 """Find the length limit of a system, and which end it cuts off: as declared, by its tokenizer, or
 where its scores stop changing.
-
-A length limit is not a preference: a verdict on preference uses texts that are read whole, and the
-cost of the limit is reported separately.
 """
 
 from __future__ import annotations
@@ -31,10 +28,8 @@ SAME = 1e-5  # of the scores' deviation: smaller changes are rounding
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """A system's length limit. ``words``: the limit in words, None if it is counted in tokens or
-    none was found; ``found`` names its source.
-
-    ``from_end``: it reads the last words of a longer text, not the first.
+    """A system's length limit in ``words``, None if it is counted in tokens or none was found;
+    ``found`` names its source. ``from_end``: it reads the last words of a longer text.
     """
 
     fits: Fits
@@ -53,9 +48,7 @@ def reads_of(
     seed: int,
 ) -> Reads:
     """Return the limit of a model: ``declared`` in words, else its tokenizer's, else the cliff in
-    its scores (``cliff``), else none.
-
-    ``longest`` has the words of each audited query's longest text.
+    its scores, else none. ``longest`` has the words of each audited query's longest text.
     """
     from_end = cut_side(system.model) == "left"
     if declared is not None:
@@ -95,13 +88,12 @@ def cliff(system: System, task: Task, longest: Mapping[str, int], seed: int) -> 
     """Find the number of words, from the front or from the end, beyond which a scorer's scores do
     not change; None if they always do.
 
-    For up to 200 queries, half of them drawn and half with the longest texts, the evidence stands
-    in front of the other sentences, behind them, at a drawn place between them, and apart from them
-    by filler on either side, up to beyond the ``longest`` text that the audit scores. Filler of as
-    many words stands at the same places: if both score differently in front but alike at another
-    place, that place was not read. L words are the limit if at least five texts with the evidence
-    wholly after L were not read, five wholly before L were, and at most 5 % are on the wrong side;
-    of the L with the fewest such texts it is the smallest [decision].
+    For up to 200 queries, half of them drawn and half with the longest texts, the evidence, and
+    filler of as many words, stand in front of the other sentences, between or behind them, and
+    apart from them by filler, up to beyond the ``longest`` text: if both score differently in front
+    but alike at another place, that place was not read. L words are the limit if at least five
+    texts with the evidence wholly after L were not read, five wholly before L were, and at most 5 %
+    are on the wrong side; of the L with the fewest such texts it is the smallest [decision].
     """
     made: dict[str, str] = {}
     lists: dict[str, tuple[str, list[str]]] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
@@ -28,8 +27,7 @@ class Retriever:
     """A model that ranks all passages of a collection for its queries, original or changed; each
     version is encoded once and dropped.
 
-    ``vectors`` of the original passages save their encoding; changed ones are then compared in the
-    same precision. ``spread`` has other processes encode.
+    ``vectors`` are those of the original passages. ``spread`` has other processes encode.
 
     Raises:
         SettingError: a model without exactly one vector a text, or more queries than one pass over
@@ -53,9 +51,8 @@ class Retriever:
         self._map_shards = spread.map_shards if spread else map
         self.collection, self.queries, self.vectors = collection, queries, vectors
         self.depth = min(depth, len(collection))
-        self.precision: OnDisk = (
-            "float32" if vectors is None or vectors.precision == "float32" else "float16"
-        )
+        half = vectors is not None and vectors.precision != "float32"
+        self.precision: OnDisk = "float16" if half else "float32"
         if vectors is not None:
             _check_kept(vectors, self.encoder, checkpoint, collection)
         most = queries_at_once(MEMORY, self.depth, self.encoder.model.dimension)
@@ -64,12 +61,6 @@ class Retriever:
                 f"--queries: one pass over the passages serves {most:,} queries to depth "
                 f"{self.depth:,}, not {len(queries):,}; lower --queries or --depth"
             )
-
-    @cached_property
-    def _asked(self) -> DenseQueries:
-        return DenseQueries.encoded(
-            self.encoder, ((query.query_id, query.text) for query in self.queries)
-        )
 
     def cost(self, *, rotation: bool) -> str:
         """Describe the number of passages that an audit with or without rotation encodes."""
@@ -82,27 +73,27 @@ class Retriever:
         Raises:
             InputError: a vector that is not finite.
         """
-        passages: Vectors | StreamedVectors
-        if texts is None and self.vectors is not None:
-            passages = self.vectors
-        else:
-            passages = StreamedVectors(
-                self.encoder,
-                self.collection,
-                texts or self.collection,
-                precision=self.precision,
-                elsewhere=self._elsewhere,
-                map_shards=self._map_shards,
-            )
+        queries = DenseQueries.encoded(
+            self.encoder, ((query.query_id, query.text) for query in self.queries)
+        )
+        kept = self.vectors if texts is None else None
+        passages = kept or StreamedVectors(
+            self.encoder,
+            self.collection,
+            texts or self.collection,
+            precision=self.precision,
+            elsewhere=self._elsewhere,
+            map_shards=self._map_shards,
+        )
         nearest = exact_search(
             passages,
-            self._asked.vectors,
+            queries.vectors,
             self.depth,
             memory=MEMORY,
             device=self.encoder.model.device,
             description=description,
         )
-        return Run(name, self._asked.rankings(nearest, passages.ids_at))
+        return Run(name, queries.rankings(nearest, passages.ids_at))
 
 
 def check_retrieval(
@@ -116,12 +107,11 @@ def check_retrieval(
     Raises:
         InputError, SettingError: as ``Retriever``, or vectors of none of the models.
     """
-    encoders = [(one, SingleVectors(one, config)) for one in checkpoints]
-    if vectors is None:
-        return
-    made = [pair for pair in encoders if made_by(vectors, pair[0])]
-    for checkpoint, encoder in made or encoders[:1]:
-        _check_kept(vectors, encoder, checkpoint, collection)
+    encoders = [SingleVectors(checkpoint, config) for checkpoint in checkpoints]
+    if vectors is not None:
+        made = [made_by(vectors, checkpoint) for checkpoint in checkpoints]
+        first = made.index(True) if any(made) else 0
+        _check_kept(vectors, encoders[first], checkpoints[first], collection)
 
 
 def made_by(vectors: Vectors, checkpoint: Checkpoint) -> bool:
@@ -133,11 +123,8 @@ def made_by(vectors: Vectors, checkpoint: Checkpoint) -> bool:
 def _check_kept(
     vectors: Vectors, encoder: SingleVectors, checkpoint: Checkpoint, collection: Collection
 ) -> None:
-    """Check that the vectors are the model's and computed like those of rotated passages, so that
-    only rotation can cause a gap.
-
-    Raises:
-        InputError: another model's, of other passages, or in another precision.
+    """Refuse vectors of another model or other passages, or computed in another precision than
+    those of rotated passages, so that only rotation can cause a gap.
     """
     vectors.check(checkpoint, collection)
     if vectors.missing:

@@ -233,11 +233,7 @@ def scores_of(run: Run, query_id: str) -> dict[str, float]:
 
 
 def check_names(systems: Sequence[System]) -> None:
-    """Refuse two systems with one name.
-
-    Raises:
-        InputError: there are such.
-    """
+    """Refuse two systems with one name."""
     for name, count in Counter(system.name for system in systems).items():
         if count > 1:
             raise InputError(

@@ -53,8 +53,7 @@ NO_SCORE = "a score is missing"
 @dataclass(frozen=True, slots=True)
 class Trial:
     """One query's comparisons of texts, their filler, the stranger that replaces the evidence, and
-    the id of the placebo query ("" if there is none). ``label`` distinguishes the names of a
-    query's trials.
+    the id of the placebo query, or "". ``label`` distinguishes the names of a query's trials.
     """
 
     query_id: str
@@ -77,25 +76,14 @@ class Trial:
         return [made_id(self.query_id, f"{self.label}{number}") for number in numbers]
 
     @property
-    def lists(self) -> set[str]:
-        """The names of the lists with these texts, of any scorer."""
-        return {self.query_id, made_id(self.query_id, PLACEBO_QUERY), *self.names}
-
-    @property
     def rotated(self) -> list[int]:
         """The indices of the texts with the evidence rotated to the front and to the end."""
         return self.of(Contrast.ROTATION).ravel().tolist()
 
     def of(self, contrast: Contrast) -> np.ndarray:
         """Return the indices of a contrast's texts, before and after, ``(comparisons, 2)``."""
-        return np.array(
-            [
-                (2 * place, 2 * place + 1)
-                for place, comparison in enumerate(self.compared)
-                if comparison.contrast == contrast
-            ],
-            int,
-        ).reshape(-1, 2)
+        places = [at for at, one in enumerate(self.compared) if one.contrast == contrast]
+        return 2 * np.array(places, int)[:, None] + [0, 1]
 
 
 def make_trials(
@@ -186,12 +174,9 @@ def _shortened(
 
 
 def stranger(task: Task, query_id: str, parts: Parts, relevant: Container[str], seed: int) -> str:
-    """Return the sentence of another passage that replaces the evidence: of 20 passages drawn from
-    the whole collection by the seed and the query, the sentence nearest to the evidence in words,
-    of several the first that also begins and ends like it, or else the first drawn [decision].
-
-    Relevant passages, the query's own, and sentences that contain the whole evidence are skipped;
-    "" if nothing remains.
+    """Return the sentence of other passages that replaces the evidence: the nearest in words of 20
+    passages drawn by the seed and the query [decision], without relevant ones, the query's own, and
+    sentences that contain the whole evidence; "" if nothing remains.
     """
     passage_id, evidence = task.evidence.by_query[query_id].passage_id, parts.sentences[parts.own]
     rows = np.array(choose(len(task.collection), STRANGERS, seed, "stranger", query_id), np.int64)

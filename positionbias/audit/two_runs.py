@@ -156,12 +156,7 @@ def run_alone_verdict(system: System, task: Task) -> Measurement:
 
 
 def _check(rotated: RotatedRun, run: Run, task: Task) -> None:
-    """Check that a rotated collection and its run have the queries and passages of the original
-    ones.
-
-    Raises:
-        InputError: they do not.
-    """
+    """Refuse a rotated collection or its run with other queries or passages than the original."""
     original, other = task.collection, rotated.collection
     texts = {query.query_id: query.text for query in other.queries(task.split)}
     changed = [f"query {name!r}" for name, text in task.texts.items() if texts.get(name) != text]
