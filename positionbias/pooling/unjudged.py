@@ -37,8 +37,8 @@ class OpenRuns:
     """``runs`` over all numbered documents; ``known (documents,)`` bool marks judged ones. Every
     run's documents are numbered to rank ``depth``.
 
-    Unjudged documents have grade ``NO_GRADE``. ``deep``: every document that two groups retrieved
-    would be judged without either of them, not only documents within their judged depths.
+    ``deep``: every document that two groups retrieved would be judged without either of them, not
+    only documents within their judged depths.
     """
 
     runs: JudgedRuns
@@ -102,9 +102,7 @@ class OpenRuns:
 
     def judged_below(self, run: int) -> float:
         """Return the judged share of the documents in a run's top that other groups retrieved only
-        below their judged depths; 0 without any.
-
-        It is near 1 if ``deep`` describes the judgements, and near 0 if not.
+        below their judged depths, near 1 if ``deep`` describes the judgements; 0 without any.
         """
         others = np.arange(len(self.groups)) != self.group_of[run]
         below = (self.retrieved[others] != NOT_RETRIEVED).any(axis=0)
@@ -149,22 +147,21 @@ def left_out_documents(pool: OpenRuns, group: int) -> DataFrame:
     """Return the documents of a pooled group's runs that would be unjudged without the group; a
     document's rows have the weight of one together.
     """
-    judged, others = pool.judged_without(group), np.arange(len(pool.groups)) != group
-    kinds = kinds_of(pool.runs.systems)
+    judged, kinds = pool.judged_without(group), kinds_of(pool.runs.systems)
     runs = np.flatnonzero(pool.group_of == group).tolist()
-    documents = pandas.concat([unseen_documents(pool, run, judged, others, kinds) for run in runs])
+    documents = pandas.concat([unseen_documents(pool, run, judged, kinds) for run in runs])
     rows = documents.groupby("document")["document"].transform("size")
     return documents.assign(weight=1 / rows)
 
 
 def unseen_documents(
-    pool: OpenRuns, run: int, judged: np.ndarray, others: np.ndarray, kinds: Sequence[str]
+    pool: OpenRuns, run: int, judged: np.ndarray, kinds: Sequence[str]
 ) -> DataFrame:
     """Return a run's documents within ``depth`` that are not among ``judged (documents,)``, with
-    features from the groups ``others`` (bool) and ``kinds``: first ``PLACES`` (query, rank from 0,
-    document, run, weight), then numbers, then marks (0 or 1).
+    features from the other groups and ``kinds``: first ``PLACES`` (rank from 0), then numbers, then
+    marks (0 or 1).
     """
-    runs = pool.runs
+    runs, others = pool.runs, np.arange(len(pool.groups)) != pool.group_of[run]
     top, padded = runs.places[:, run, : pool.depth], np.pad(judged, (0, 2))
     is_open = ~padded[top] & (top < runs.unjudged)
     query, rank = np.nonzero(is_open)

@@ -52,9 +52,7 @@ _DRAWS = 400
 
 
 class RunAnswer(StrEnum):
-    """The answer to whether a collection can judge a run by a measure; ``UNKNOWN`` if no prediction
-    could be calibrated.
-    """
+    """The answer to whether a collection can judge a run by a measure."""
 
     YES = "can be judged"
     MORE = "cannot be judged yet"
@@ -72,9 +70,8 @@ class Obstacle(StrEnum):
 
 def new_documents(new: OpenRuns, run: int) -> DataFrame:
     """Return the unjudged documents of a new run, with features from the other groups."""
-    others = np.arange(len(new.groups)) != new.group_of[run]
     pooled = [system for place, system in enumerate(new.runs.systems) if place != run]
-    return unseen_documents(new, run, new.known, others, kinds_of(pooled))
+    return unseen_documents(new, run, new.known, kinds_of(pooled))
 
 
 def draws_of_new(unseen: DataFrame, name: str, learned: Learned, seed: int) -> np.ndarray:
