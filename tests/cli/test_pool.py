@@ -97,20 +97,6 @@ def test_reliability(run_posbias: RunPosbias, folder: Path) -> None:
     assert saved.query("counted == 'pools'")["count"].max() == 4
 
 
-def test_the_same_seed_says_the_same_and_another_draws_others(
-    run_posbias: RunPosbias, folder: Path
-) -> None:
-    seen = []
-    for seed in ("1", "1", "2"):
-        done = run_posbias(
-            "pool", "reliability", *POOL, "-m", "P@5", "--pools", "3", "--seed", seed, "--json"
-        )
-        assert done.returncode == 0, done.stderr
-        rows = json.loads(done.stdout)["rows"]
-        seen.append([row["run"] for row in rows if "run" in row])
-    assert seen[0] == seen[1] != seen[2]
-
-
 @pytest.fixture
 def seen(folder: Path) -> tuple[Path, float]:
     """The judgements of the traditional runs' pool alone, and the unjudged share of the new run,

@@ -1,4 +1,4 @@
-"""``posbias study pooling`` as a user runs it: the plan, the study and its report, published cells,
+"""``posbias study pooling`` as a user runs it: the study and its report, published cells,
 bad input in one line.
 """
 
@@ -49,11 +49,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_plan_and_the_study(run_posbias: RunPosbias, folder: Path) -> None:
-    dry = run_posbias("study", "pooling", *TASK, *SMALL, "--out", "./study", "--dry-run")
-    assert dry.returncode == 0, dry.stderr
-    assert "1 of 1 steps to be made" in dry.stdout
-    assert not (folder / "study").exists()
+def test_the_study(run_posbias: RunPosbias, folder: Path) -> None:
     done = run_posbias("study", "pooling", *TASK, *SMALL, "--out", "./study")
     assert done.returncode == 0, done.stderr
     assert "Kendall's τ by pools and test systems" in done.stdout
