@@ -183,30 +183,6 @@ def test_the_texts_that_are_told_before_are_about_those_that_are_scored(
     assert said["told"] == pytest.approx(sum(counts) - said["before"], rel=0.25)
 
 
-def test_a_query_whose_scores_float32_cannot_tell_apart_is_a_tie_and_counted(task: Task) -> None:
-    large = task.queries[0].text
-
-    def level_once(query: str, passages: Sequence[str]) -> list[float]:
-        # float32's step at 1e9 is 64
-        return [score + 1e9 * (query == large) for score in blind(query, passages)]
-
-    said: list[str] = []
-    results = audit(
-        task,
-        [System("level", model=UserFunction(level_once))],
-        replace(SETTINGS, rotation=False),
-        tell=said.append,
-    )
-    counted = counts_of(results, MANIPULATIONS)
-    asked = sum(query.text == large for query in task.queries)
-    assert counted["queries whose candidates all tie"] == asked
-    assert (
-        f"level: {asked} queries: all candidates have the same score to seven digits, so they tie"
-        in said
-    )
-    assert verdict_of(results, "level").preference == Preference.NONE
-
-
 @pytest.mark.parametrize("name", ["broken", "short"])
 def test_a_scorer_that_gives_no_scores_is_one_line_that_names_the_query(
     task: Task, name: str

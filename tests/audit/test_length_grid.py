@@ -30,7 +30,6 @@ from tests.audit.tasks import system, words_of
 LENGTHS = (128, 256, 2_048)
 SETTINGS = AuditSettings(lengths=LENGTHS, needles=16, rotation=False, depth=12)
 READS = 300  # words of the scorer that is cut
-HALF = 200  # words in which the decaying scorer falls to a half
 
 
 def common(query: str, words: Sequence[str]) -> float:
@@ -43,15 +42,6 @@ def reads_all(query: str, passages: Sequence[str]) -> list[float]:
 
 def reads_first(query: str, passages: Sequence[str]) -> list[float]:
     return [common(query, words_of(" ".join(text.split()[:READS]))) for text in passages]
-
-
-def decays(query: str, passages: Sequence[str]) -> list[float]:
-    """The query's words, each worth 2^(−place / HALF)."""
-    wanted = set(query.lower().split())
-    return [
-        sum(0.5 ** (place / HALF) for place, word in enumerate(words_of(text)) if word in wanted)
-        for text in passages
-    ]
 
 
 def grid_task(place: Path, queries: int = 16) -> Task:
@@ -132,16 +122,6 @@ def test_evidence_beyond_what_is_read_is_lost_and_counted(task: Task) -> None:
     assert gone - front == pytest.approx(-4 / deviation, abs=1e-3)
     lost = {cell for cell, value in values(found, "difference").items() if value < 0}
     assert lost == {cell for cell in beyond if beyond[cell]}
-
-
-def test_a_decay_by_place_is_found(task: Task) -> None:
-    found = grid(task, decays)
-    means = values(found, "mean")
-    for length in LENGTHS:
-        scores = [means[str(length), place] for place in PLACES]
-        assert scores == sorted(scores, reverse=True)
-    ends = found[(found.statistic == "difference") & (found["at"] == 1.0)]
-    assert (ends.high < 0).all()
 
 
 def test_longer_texts_begin_with_the_fillers_of_shorter_ones_at_every_place(task: Task) -> None:

@@ -121,28 +121,6 @@ def test_a_scorer_that_differs_from_itself_is_not_repeatable_and_its_noise_is_no
     assert "gives other scores when it is asked again" in sentences_of("x", verdict)[0]
 
 
-def test_a_noisy_scorer_that_looks_at_the_list_is_not_said_to_score_passages_by_themselves(
-    task: Task,
-) -> None:
-    noisy = Noisy(9.0)
-
-    def hidden(query: str, passages: Sequence[str]) -> np.ndarray:
-        return noisy(query, passages) - 0.3 * np.arange(len(passages))
-
-    found = nature_of(system(hidden), task, 1)
-    # the noise is larger than what the list changes: twice as much is not reached
-    assert (found.listwise, found.repeatable, found.order_matters_not) == (False, False, False)
-    slopes = order_slopes(system(hidden), task, task.query_ids, 1)
-    verdict = list_verdict(found, slopes)
-    assert verdict.preference != Preference.NONE
-    assert verdict.effects
-    assert not any("by itself" in line for line in sentences_of("x", verdict))
-    assert "gives other scores when it is asked again" in sentences_of("x", verdict)[0]
-    result = Measurement("hidden", RERANKER, verdict)
-    (check,) = checks_of([result], Limits(max_order=0.5), "nDCG@10")
-    assert check.outcome is not Outcome.PASS
-
-
 def test_lost_in_the_middle_of_the_list_prefers_both_ends(task: Task) -> None:
     def lost(query: str, passages: Sequence[str]) -> np.ndarray:
         return relevance(query, passages) + 3 * np.abs(
@@ -190,20 +168,6 @@ def test_the_slope_is_exact(task: Task, scorer: Scorer, slope: float) -> None:
     assert found.slopes == pytest.approx(np.tile([slope, 0], (36, 1)), abs=1e-9)
     assert len(found.clusters) == 36
     assert len(set(found.clusters)) == 12
-
-
-def test_ties_share_their_ranks_so_that_a_half_sorted_list_has_half_the_slope(task: Task) -> None:
-    # the first half scores 1, the second 0: ranks 3½ and 9½, which is 6½ − 3 and 6½ + 3
-    found = order_slopes(
-        system(lambda query, passages: np.repeat([1.0, 0.0], len(passages) // 2)),
-        task,
-        task.query_ids,
-        1,
-    )
-    x = np.arange(12) / 11 - 0.5
-    by_hand = (x * np.repeat([-3, 3], 6)).sum() / (x * x).sum()
-    # over four orders, where a passage's mean place is the middle
-    assert found.slopes.mean(axis=0) == pytest.approx([by_hand, 0], rel=0.05, abs=1e-9)
 
 
 def test_every_order_is_one_of_four_balanced_ones(task: Task) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -39,7 +38,7 @@ from positionbias.core.rows import check
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.planted.generator import PlantedSettings
 from tests.audit.scorers import blind, end_lover, first_placed, front_lover
-from tests.audit.tasks import figures_of, read_again, system
+from tests.audit.tasks import figures_of, system
 from tests.audit.test_reads import stopping
 from tests.audit.test_worth import by_length
 from tests.tiny import planted
@@ -123,13 +122,6 @@ def test_verdicts_on_models_are_read_back(task: Task, of_models: list[Measuremen
     assert {one.preference for one in verdicts if one.question is LIST} == {NONE, Preference.FIRST}
     read_back(task, of_models)
     scores_add_up(task, of_models)
-
-
-def test_rows_of_models_are_saved_and_read_again(
-    task: Task, of_models: list[Measurement], tmp_path: Path
-) -> None:
-    again = given_in(read_again(task, of_models, tmp_path / "rows"))
-    assert again == given_in(audit_rows(task, of_models).rows)
 
 
 def effect(

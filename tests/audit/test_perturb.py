@@ -73,46 +73,6 @@ def test_an_exchange_swaps_the_evidence_with_a_placebo_and_nothing_else(
 
 
 @given(st.integers(4, 8), st.integers(0, 1_000))
-def test_every_second_order_is_the_reversal_of_the_one_before(count: int, seed: int) -> None:
-    """So the ends of one order are the ends of the other: the neighbours and transitions of before
-    and after are the same, read backwards.
-    """
-    made = exchanges(Parts(LETTERS[:count], 1), FILL, 4, drawn_by(seed))
-    for contrast in (Contrast.ENDS, Contrast.MIDDLE):
-        own = [one for one in made if one.contrast == contrast]
-        for even, odd in zip(own[::2], own[1::2], strict=True):
-            if contrast == Contrast.MIDDLE:
-                # e a f p b  and  a p f b e, read backwards: the two halves have changed sides
-                text = sentences(even.before)
-                at = text.index(FILL)
-                evidence, near, placebo, far = text[0], text[1:at], text[at + 1], text[at + 2 :]
-                assert sentences(odd.before) == [evidence, *far, FILL, placebo, *near][::-1]
-                assert sentences(odd.after) == [placebo, *far, FILL, evidence, *near][::-1]
-            else:
-                assert sentences(odd.after) == sentences(even.before)[::-1]
-                assert sentences(odd.before) == sentences(even.after)[::-1]
-
-
-@given(st.integers(4, 8), st.integers(0, 1_000))
-def test_in_the_middles_exchange_a_filler_stands_for_the_second_neighbour(
-    count: int, seed: int
-) -> None:
-    parts = Parts(LETTERS[:count], 2)
-    evidence = parts.sentences[2]
-    for one in exchanges(parts, FILL, 4, drawn_by(seed)):
-        if one.contrast == Contrast.ENDS:
-            assert FILL not in one.before + one.after
-            continue
-        before, after = sentences(one.before), sentences(one.after)
-        assert before.count(FILL) == after.count(FILL) == 1
-        assert evidence in (before[0], before[-1])
-        assert FILL not in (before[0], before[-1])
-        at = after.index(evidence)
-        assert 0 < at < len(after) - 1
-        assert (after[at - 1], after[at + 1]).count(FILL) == 1
-
-
-@given(st.integers(4, 8), st.integers(0, 1_000))
 def test_over_an_order_and_its_mirror_a_sentence_is_as_often_beside_evidence_at_an_end_as_amid(
     count: int, seed: int
 ) -> None:

@@ -87,17 +87,6 @@ def test_a_limit_that_only_filled_texts_pass_is_no_preference(
     assert verdict.reads is None or words - 9 <= verdict.reads <= words
 
 
-def test_a_scorer_of_the_last_words_loses_what_stands_before_them(task: Task) -> None:
-    verdict = verdict_of(task, starting(60), None)
-    assert (verdict.preference, verdict.within) == (Preference.UNREAD, Preference.NONE)
-    assert sentences_of("stops", verdict)[0].startswith(
-        f"stops loses what stands before word {verdict.reads:.0f} from the end: −"
-    )
-    # all that the evidence is worth is lost in front
-    over_all = next(one for one in verdict.effects if not one.subset)
-    assert (over_all.contrast, over_all.value) == (Contrast.ENDS, pytest.approx(1, abs=1e-4))
-
-
 def test_where_the_filler_does_not_fit_there_is_no_middle(task: Task) -> None:
     verdict = verdict_of(task, stopping(25), 25)
     assert (verdict.preference, verdict.within) == (Preference.UNREAD, Preference.NONE)

@@ -271,42 +271,15 @@ def test_where_few_texts_are_read_whole_their_contrast_shows_a_preference_or_dec
     )
 
 
-def test_no_preference_and_too_little_data_in_words() -> None:
+def test_no_preference_and_too_little_data() -> None:
     none = verdict(measured(0.0, noise=0.2, queries=400))
     assert (none.preference, none.exceeds, none.wanted) == (Preference.NONE, None, None)
-    assert re.match(
-        r"minilm: no preference larger than \d\.\d\s%( \(leans|: (end|middle))", says(none)[0]
-    )
-    assert "with 80 % power" in says(none)[0]
-    assert "changes nDCG@10 by at most 0.00" in says(none)[1]
-    largest = max(
-        abs(bound) for one in none.effects[:1] for bound in (one.low, one.high) if bound is not None
-    )
-    assert f"no preference larger than {100 * largest:.1f}\xa0%" in says(none)[0]
+    assert f"no preference larger than {100 * none.effects[0].largest:.1f}\xa0%" in says(none)[0]
     open_ = verdict(measured(0.05, noise=1.0))
     assert open_.preference == Preference.UNKNOWN
-    assert open_.wanted
     assert f"about {open_.wanted:,} queries would do" in says(open_)[0]
-    assert "Audit more queries" in says(open_)[-1]
     # a wider margin decides it
     assert verdict(measured(0.05, noise=1.0), margin=0.5).preference == Preference.NONE
-
-
-def test_more_queries_are_advised_only_where_they_would_help() -> None:
-    # an estimate at the margin stays there however many queries are asked
-    at_margin = of_verdict(-0.1, 0.05)
-    assert says(at_margin)[-1] == "It may be too small to matter."
-    # −0.12 is 0.02 from the margin, with a half-width of 0.05: (0.05 + 0.84 / 2.41 · 0.05)² / 0.02²
-    # of 200 queries
-    assert re.search(r"about 2,[2-5]00 queries would show it", says(of_verdict(-0.12, 0.05))[-1])
-
-
-def of_verdict(value: float, half: float) -> Verdict:
-    found = measured(0.0, noise=0.0)
-    spread = generator(1, "spread").normal(size=200)
-    spread = (spread - spread.mean()) / spread.std(ddof=1)
-    found.by_unit["score"][:, 0] = 2 * (value + half / 2.0 * 200**0.5 * spread)
-    return verdict(found)
 
 
 def test_a_scorer_that_never_changes_is_said_to() -> None:
