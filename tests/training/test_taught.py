@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
@@ -26,7 +25,7 @@ from positionbias.training.trainsets.sample import StoredGroups, make_sampler
 from positionbias.training.trainsets.source import group_source
 from positionbias.training.trainsets.taught import Taught, make_taught_sampler
 
-from .conftest import Task, stop_at
+from .conftest import Task
 
 JUDGED = [
     Qrel("q1", "b", 1),
@@ -224,9 +223,7 @@ def test_scores_of_another_split_are_one_line(task: Task, tmp_path: Path) -> Non
 
 
 def test_a_student_learns_a_teachers_order(task: Task, tmp_path: Path) -> None:
-    """The teacher knows the relevant passage; the student comes to score it above the others, and a
-    stopped training ends alike.
-    """
+    """The teacher knows the relevant passage; the student comes to score it above the others."""
     run = read_run(task.runs["train"])
     relevant = {(q.query_id, q.passage_id) for q in task.collection.qrels("train") if q.grade}
     scores = {
@@ -236,7 +233,7 @@ def test_a_student_learns_a_teachers_order(task: Task, tmp_path: Path) -> None:
     for query_id, passage_id in relevant:
         scores[query_id][passage_id] = 4.0
     place = teacher_of(tmp_path / "scores", scores).path
-    steps = {"max_steps": 24, "validate_every": 12}
+    steps = {"max_steps": 16, "validate_every": 8}
     plan = task.plan(
         loss="margin_mse", group_size=3, candidates=None, teacher_scores=place, **steps
     )
@@ -244,11 +241,6 @@ def test_a_student_learns_a_teachers_order(task: Task, tmp_path: Path) -> None:
     log = whole.training.log
     assert log[-1]["loss"] < log[1]["loss"]  # there is none at step 0
     assert log[-1]["pair_accuracy"] > log[1]["pair_accuracy"]
-    with pytest.raises(KeyboardInterrupt):
-        task.train(tmp_path / "cut.ckpt", plan, on_validation=stop_at(12))
-    again = task.train(tmp_path / "cut.ckpt", plan, resume=True)
-    for name, weight in whole.model.state_dict().items():  # type: ignore[union-attr]
-        assert torch.equal(weight, again.model.state_dict()[name]), name  # type: ignore[union-attr]
     manifest = whole.manifest
     assert manifest.input("teacher_scores").checksum == TeacherScores(place).checksum
     assert manifest.settings["teacher_depth"] == 100
