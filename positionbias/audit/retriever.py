@@ -77,13 +77,17 @@ class Retriever:
             self.encoder, ((query.query_id, query.text) for query in self.queries)
         )
         kept = self.vectors if texts is None else None
-        passages = kept or StreamedVectors(
-            self.encoder,
-            self.collection,
-            texts or self.collection,
-            precision=self.precision,
-            elsewhere=self._elsewhere,
-            map_shards=self._map_shards,
+        passages = (
+            StreamedVectors(
+                self.encoder,
+                self.collection,
+                texts or self.collection,
+                precision=self.precision,
+                elsewhere=self._elsewhere,
+                map_shards=self._map_shards,
+            )
+            if kept is None
+            else kept
         )
         nearest = exact_search(
             passages,

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 from zlib import crc32
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from positionbias.core.manifest import Manifest
@@ -30,8 +29,8 @@ class Bags:
     kind: ClassVar[str] = "bag"
     dimension = DIMENSION
 
-    def __init__(self, room: int, similarity: str = "dot") -> None:
-        self.room, self.vector_similarity, self.read = room, similarity, list[str]()
+    def __init__(self, room: int) -> None:
+        self.room, self.vector_similarity, self.read = room, "dot", list[str]()
 
     @property
     def device(self) -> torch.device:
@@ -63,19 +62,15 @@ class Bags:
     def interact(
         self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor
     ) -> Tensor:
-        if self.vector_similarity == "cosine":
-            query, passage = F.normalize(query, dim=-1), F.normalize(passage, dim=-1)
         return (query[:, 0] * passage[:, 0]).sum(dim=-1)
 
 
-def bag_checkpoint(
-    name: str, room: int = 10_000, *, model: Any = None, similarity: str = "dot"
-) -> Checkpoint:
+def bag_checkpoint(name: str, room: int = 10_000, *, model: Any = None) -> Checkpoint:
     """Such an encoder under a name, as if it had been loaded."""
     manifest = Manifest(
         kind="checkpoint",
         name=name,
         command="a test",
-        content={"checksum": f"{name}-{room}-{similarity}"},
+        content={"checksum": f"{name}-{room}"},
     )
-    return Checkpoint(Path(name), model or Bags(room, similarity), manifest, None, TrainingLog())
+    return Checkpoint(Path(name), model or Bags(room), manifest, None, TrainingLog())

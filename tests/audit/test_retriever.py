@@ -135,20 +135,20 @@ def test_at_the_depth_of_the_collection_it_is_re_ranking_all_passages(
         "all", [(query.query_id, ids, np.zeros(len(ids))) for query in collection.queries("test")]
     )
     task = make_task(collection, "test", every, settings, queries=10)
-    for checkpoint in [bag_checkpoint("front", 20)]:
-        by_retrieval = audit(task, retrievers([checkpoint], task, len(collection)), settings)
-        by_re_ranking = audit(task, [System.of(checkpoint)], settings)
-        alike, other = (
-            [
-                one._replace(system=one.system.removesuffix(", whole collection"), role="")
-                for one in results
-                if not isinstance(one.figures, Verdict)
-            ]
-            for results in (by_retrieval, by_re_ranking)
-        )
-        assert len(alike) > 2
-        # of whole numbers nothing is rounded
-        same_rows(task, alike, other, rtol=0, atol=0)
+    checkpoint = bag_checkpoint("front", 20)
+    by_retrieval = audit(task, retrievers([checkpoint], task, len(collection)), settings)
+    by_re_ranking = audit(task, [System.of(checkpoint)], settings)
+    alike, other = (
+        [
+            one._replace(system=one.system.removesuffix(", whole collection"), role="")
+            for one in results
+            if not isinstance(one.figures, Verdict)
+        ]
+        for results in (by_retrieval, by_re_ranking)
+    )
+    assert len(alike) > 2
+    # of whole numbers nothing is rounded
+    same_rows(task, alike, other, rtol=0, atol=0)
 
 
 class Backwards:
