@@ -127,13 +127,6 @@ class Browser:
         if unfold:
             self.run("document.querySelectorAll('.part').forEach(part => part.open = true)")
 
-    def reload(self) -> None:
-        """Load the open page once more, and wait until it is there."""
-        self._events.clear()
-        self.call("Page.reload")
-        while "Page.loadEventFired" not in self._events:
-            self._next()
-
     def show_as(self, *, dark: bool = False, media: str = "") -> None:
         """Light or dark, on a screen or (``print``) on paper; once the page has been drawn so."""
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
@@ -158,12 +151,6 @@ class Browser:
             self.call(
                 "Input.dispatchMouseEvent", type=kind, x=at[0], y=at[1], button="left", clickCount=1
             )
-
-    def press_enter(self) -> None:
-        """The key, wherever the focus is."""
-        key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13}
-        self.call("Input.dispatchKeyEvent", type="keyDown", text="\r", **key)
-        self.call("Input.dispatchKeyEvent", type="keyUp", **key)
 
     def pdf(self) -> bytes:
         """The page as it is printed."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -35,26 +34,6 @@ def test_it_writes_the_page_and_the_tables_and_prints_short_tables(
         "answers.tex",
         "positions.csv",
     }
-
-
-def test_names_under_home_are_read(
-    tmp_path: Path, posbias_home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    invented.save_study(posbias_home / "sub" / "mystudy.v1")
-    assert posbias("report", "sub/mystudy.v1", "--out", "page") == 0
-    assert Path("page").is_file()
-
-
-def test_json_holds_the_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    invented.save_study(tmp_path / "study")
-    assert (
-        posbias("--quiet", "report", tmp_path / "study", "--out", tmp_path / "r.html", "--json")
-        == 0
-    )
-    out, err = capsys.readouterr()
-    assert len(json.loads(out)["rows"]) == len(invented.study())
-    assert err == ""
 
 
 def test_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -233,18 +233,6 @@ def test_hostile_text_stays_text(tmp_path: Path) -> None:
         assert "<img" not in text
 
 
-def test_a_section_without_results_is_not_there(tmp_path: Path) -> None:
-    rows = invented.save_measured(tmp_path / "rows", "ats")
-    page = check(page_of(rows))
-    assert [e.text for e in page.root.every("h2")] == [
-        "In short",
-        "What was run",
-        "Term similarity by distance",
-        "Definitions",
-        "Provenance",
-    ]
-
-
 def test_no_results_at_all_make_a_page_that_says_so(tmp_path: Path) -> None:
     save(tmp_path / "study", invented.study()[:0], invented.manifest())
     page = check(page_of(tmp_path / "study"))
@@ -287,10 +275,6 @@ def luminance(colour: str) -> float:
 def contrast(one: str, other: str) -> float:
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
-
-
-def test_contrast_by_definition() -> None:
-    assert contrast("#000000", "#ffffff") == pytest.approx(21)
 
 
 @pytest.mark.parametrize("form", ["light", "dark"])

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from positionbias.core.convergence import Finish
 from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected
-from positionbias.experiments import endings
 from positionbias.positions.histogram import PositionFigure, PositionHistogram
 from positionbias.positions.measured import histogram_rows
 from positionbias.probe.ats import AtsCurve
@@ -138,22 +136,3 @@ def test_what_mats_says_printed_and_plain() -> None:
     table = similarity.TABLE.table(rows)
     texts = [cell.text for cell in table.rows[0]]
     assert texts[2:4] == [f"{total / 139:.3f}", f"{total / 140:.3f}"]
-
-
-def test_a_training_says_how_it_ended_and_what_is_to_be_known_of_that() -> None:
-    made = Collected({"study": "training"})
-    invented.training(made, 0.2, model="tk", seed=1)
-    shown = endings.SHOWN
-    assert text_of(shown, made).startswith(
-        "nDCG@10 on validation: 0.4020 at re-ranking depth 35 with the weights of step 4,200, "
-    )
-    cells = {"model": "tk", "seed": 1}
-    young = Collected({"study": "training"})
-    for statistic, number in {"steps": 5, "step kept": 5, "depth": 1, "validation": 0.4}.items():
-        young.add("training", statistic, number, **cells)
-    young.add("training", "validation of the first stage", 0.4, **cells)
-    young.add("training", "end", None, answer=Finish.NOT_FINISHED.value, reason="x", **cells)
-    table = endings.TRAININGS.table(shown.own(young.rows))
-    (note,) = (note for note in table.notes if note.startswith("tk: "))
-    for remark in ("not finished", "does not beat its first stage", "these scores change nothing"):
-        assert f"tk: {remark}" in note

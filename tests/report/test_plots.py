@@ -91,18 +91,6 @@ def test_every_colour_has_a_dark_partner(name: str) -> None:
     assert all(f": {colour}" in dark_rules() for colour in used)
 
 
-@every_figure
-def test_svg_is_one_image_that_loads_nothing(name: str) -> None:
-    root = parsed(svg_of(name))
-    for element in root.iter():
-        for key, value in element.attrib.items():
-            if key.endswith("href"):
-                assert value.startswith("#")
-    assert not [
-        element for element in root.iter() if element.tag in ("image", "script", "foreignObject")
-    ]
-
-
 def test_inline_svg_has_ids_of_its_own_and_only_those_in_use() -> None:
     figure = drawn("ats")
     one, other = (inline_svg(figure, prefix, "a <description> & more") for prefix in ("a", "b"))
@@ -142,8 +130,3 @@ def test_names_are_taken_as_they_are(name: str) -> None:
     text = re.sub(r"\s+", "", "".join(parsed(svg).itertext()))
     assert re.sub(r"\s+", "", HOSTILE).lstrip("_") in text
     assert "<script>" not in svg
-
-
-def test_a_name_that_begins_with_an_underscore_stays_in_the_legend() -> None:
-    texts = drawn("ats", model="_tk").legends[0].get_texts()
-    assert [text.get_text().lstrip("\u200b") for text in texts] == ["_tk-original", "_tk-rotated"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -215,24 +214,6 @@ def test_a_forest_has_a_line_a_name_with_its_marks_and_intervals(rows: DataFrame
     ]  # fmt: skip
 
 
-def test_panels_of_a_forest_name_their_own_lines() -> None:
-    made = Collected({}, ["kind"])
-    for measure, kind in (("RR", "old"), ("RR", "new"), ("R", "new")):
-        made.add(measure, "change", 0.5, kind=kind)
-    marks = [Mark("statistic == 'change'", "change")]
-    figure = Forest(
-        name="f",
-        where="value == value",
-        caption=str,
-        line=["kind"],
-        name_of="{kind}",
-        marks=marks,
-    )
-    panels = figure.draw(made.rows).axes
-    named = [[label.get_text() for label in axes.get_yticklabels()] for axes in panels]
-    assert named == [["old", "new"], ["new"]]
-
-
 def test_a_forest_of_shares_has_per_cent_true_to_their_place_and_its_margin() -> None:
     made = Collected({}, ["kind"])
     for kind, change in (("old", -0.0856), ("new", 0.012)):
@@ -273,22 +254,3 @@ def test_a_histogram_has_bins_with_intervals_and_what_is_expected() -> None:
     assert segments.tolist() == [[[0.25, 0.625], [0.25, 0.875]], [[0.75, 0.125], [0.75, 0.375]]]
     texts = [plain(text.get_text()) for text in drawn.legends[0].get_texts()]
     assert texts == ["if unbiased", "95 % interval"]
-
-
-def test_panels_of_a_histogram_have_room_for_the_highest_bin_of_any() -> None:
-    made = Collected({}, [])
-    for name, share in (("low", 0.25), ("high", 0.75), ("last", 0.5)):
-        cells: dict[str, Any] = {"axis": "place", "at": 0.5, "expected": 0.5, "collection": name}
-        made.add("answers", "share", share, Interval(share, share + 0.125), **cells)
-    figure = Histogram(
-        name="h",
-        where="axis == 'place'",
-        caption=str,
-        panel=["collection"],
-        heading="{collection}",
-        expected="if unbiased",
-    )
-    for axes in figure.draw(made.rows).axes:
-        bottom, top = axes.get_ylim()
-        assert bottom == 0
-        assert 0.875 < top < 1

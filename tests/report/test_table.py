@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core.csv_cells import read_cell
 from positionbias.core.errors import OutputExistsError
 from positionbias.core.interval import Interval
 from positionbias.core.screen import lines_of, shown_width
@@ -21,7 +20,6 @@ from positionbias.report.table import (
     as_csv,
     as_latex,
     as_text,
-    header_groups,
     latex_escape,
     number_cell,
     save_tables,
@@ -70,16 +68,6 @@ def test_text_is_aligned_and_names_a_block_once() -> None:
     ]
 
 
-def test_wide_letters_take_two_columns() -> None:
-    table = Table(
-        "t",
-        "T",
-        (Column("name", numeric=False), Column("n")),
-        [[Cell("日本語"), Cell("1", 1)], [Cell("ab"), Cell("2", 2)]],
-    )
-    assert as_text(table).split("\n")[-2:] == ["日本語  1", "ab      2"]
-
-
 def test_latex_sets_the_same_table() -> None:
     latex = as_latex(small())
     assert "\\caption{A 5 \\% title}" in latex
@@ -88,11 +76,6 @@ def test_latex_sets_the_same_table() -> None:
     assert "nDCG@10 & tk\\_a \\& co & 0.432 & $-$8.6~\\% {[}$-$10.0, $-$7.2] \\\\" in latex
     assert " & b & 0.4 & 0.0~\\% \\\\\nRR@10 & b & -- & -- \\\\" in latex
     assert latex.count("{") == latex.count("}")
-
-
-def test_latex_takes_no_cell_for_the_argument_of_a_line_break() -> None:
-    table = Table("t", "T", (Column("a", numeric=False),), [[Cell("x")], [Cell("[0, 1]")]])
-    assert "\\\\\n{[}0, 1] \\\\" in as_latex(table)
 
 
 @given(st.text())
@@ -137,25 +120,6 @@ def test_csv_holds_unrounded_values_and_intervals_as_columns() -> None:
     assert (rows[2]["Orig."], rows[2]["Rotated Change low"]) == ("", "")
 
 
-@given(
-    st.lists(
-        st.tuples(st.text(), st.floats(allow_nan=False, allow_infinity=False)),
-        min_size=1,
-        max_size=5,
-    )
-)
-def test_csv_round_trip(rows: list[tuple[str, float]]) -> None:
-    table = Table(
-        "t",
-        "T",
-        (Column("name", numeric=False), Column("value")),
-        [[Cell(n), Cell("shown", v)] for n, v in rows],
-    )
-    read = list(csv.reader(io.StringIO(as_csv(table), newline="")))
-    assert read[0] == ["name", "value"]
-    assert [(read_cell(name), float(value)) for name, value in read[1:]] == rows
-
-
 def test_a_name_that_is_a_formula_is_text_in_csv() -> None:
     columns = (Column("=name", numeric=False), Column("value"))
     table = Table(
@@ -173,11 +137,6 @@ def test_a_name_stands_once_within_the_same_block() -> None:
     # "s" of block y stands below that of block x; the last stub column always stands
     lines = as_text(table).split("\n")[-4:]
     assert lines == ["x  s  1", "      2", "y  s  3", "   t  3"]
-
-
-def test_headings_without_groups_have_one_line() -> None:
-    assert header_groups(Table("t", "T", NAMES, [])) == []
-    assert header_groups(small()) == [("", 3), ("Rotated", 1)]
 
 
 def test_saved_tables_are_read_back(tmp_path: Path) -> None:
@@ -233,13 +192,6 @@ def test_lesser_columns_are_left_out_from_the_right_until_it_fits() -> None:
 )
 def test_plus_minus_is_the_larger_side(low: float, high: float, near: str) -> None:
     assert number_cell(0.421, ".3f", Interval(low, high)).near.replace("\u00a0", " ") == near
-
-
-def test_plus_minus_of_a_share_is_per_cent() -> None:
-    cell = number_cell(
-        -0.0856, ".1%", Interval(-0.12, -0.051)
-    )  # −8.6 − −12.0 = 3.4, −5.1 − −8.6 = 3.5
-    assert cell.near == "−8.6\u00a0±\u00a03.5\u00a0%"
 
 
 @given(
