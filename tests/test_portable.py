@@ -49,7 +49,7 @@ debias planted --workers 1 --out rotated
 histogram rotated --split test --json
 retrieve planted --split train --depth 10 --out train.run
 retrieve planted --split test --depth 10 --out test.run
-train tk planted --candidates train.run --max-steps 2 --batch-size 4 --out model
+train tk planted --candidates train.run --set max_steps=2 --batch-size 4 --out model
 rerank planted --model model --candidates test.run --out again.run
 evaluate test.run again.run --collection planted --json
 """
@@ -112,7 +112,7 @@ def mixed(there: Path) -> None:
     ) in said[0]
     run(
         there,
-        "train tk rotated --candidates train.run --max-steps 1 --batch-size 4 --out other\n"
+        "train tk rotated --candidates train.run --set max_steps=1 --batch-size 4 --out other\n"
         "histogram rotated --split test --out g",
     )
 

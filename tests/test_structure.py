@@ -18,7 +18,7 @@ import torch
 from positionbias.cli.lazy import LazyGroup
 from positionbias.cli.main import posbias
 from positionbias.core.operation import REQUIRED, Command, command_for
-from positionbias.core.settings import setting
+from positionbias.core.settings import Panel, setting
 from positionbias.models import kinds, shapes
 from positionbias.training import config, losses
 
@@ -37,7 +37,8 @@ def entries(group: LazyGroup) -> Iterator[tuple[str, click.Command | Command]]:
         elif isinstance(found, click.Command):
             yield name, found
         else:
-            yield name, found(name) if group.family else command_for(found)
+            made = found(name) if group.family else found
+            yield name, made if isinstance(made, Command) else command_for(made)
 
 
 COMMANDS = dict(entries(posbias))  # type: ignore[arg-type]
@@ -48,7 +49,7 @@ GENERATED = {
 
 def test_those_written_by_hand_are_known() -> None:
     assert COMMANDS.keys() - GENERATED.keys() == BY_HAND
-    assert len(GENERATED) >= 55
+    assert len(GENERATED) >= 50
 
 
 def read_as(kind: Any, value: object) -> object:
@@ -65,8 +66,12 @@ def test_every_option_has_the_default_of_its_setting(name: str) -> None:
         context = click.Context(group, parent=context, info_name=part)
     params = {param.name: param for param in group.params}
     declared = {one.name: one for one in GENERATED[name].parameters}
-    assert params.keys() - declared.keys() <= {"as_json", "per_query", "quiet", "wide"}
-    optional = [one for one in declared.values() if one.default is not REQUIRED]
+    added = {"as_json", "quiet", "assignments", "config", "print_config"}
+    assert params.keys() - declared.keys() <= added
+    settings = {one.name for one in declared.values() if one.panel is not Panel.BASIC}
+    assert declared.keys() - params.keys() <= settings
+    optional = [declared[one] for one in declared.keys() & params.keys()]
+    optional = [one for one in optional if one.default is not REQUIRED]
     for one in optional:
         param = params[one.name]
         found = param.process_value(context, param.get_default(context))
@@ -77,7 +82,6 @@ def test_every_option_has_the_default_of_its_setting(name: str) -> None:
             else read_as(one.type, found)
         )
         assert read == one.default, f"{name} {one.flag}"
-    assert declared.keys() <= params.keys()
 
 
 def test_a_loss_is_a_function_and_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:

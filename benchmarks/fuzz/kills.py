@@ -52,7 +52,7 @@ class Command(NamedTuple):
 
 
 _CANDIDATES = "--candidates ./train.run --validation-candidates ./validation.run"
-_STUDY = "--max-steps 2 --batch-size 4 --threads 1 --set tk.dimension=8 --set tk.layers=1"
+_STUDY = "--set max_steps=2 --batch-size 4 --set threads=1 --set tk.dimension=8 --set tk.layers=1"
 # of a study, whose receipts and logs tell times
 _SAME = (".arrow", ".parquet", ".run", ".safetensors", "results.json")
 COMMANDS = (
@@ -64,14 +64,15 @@ COMMANDS = (
     Command("encode", "encode ./col --model ./dot --out ./out", "out", 8),
     Command(
         "train",
-        f"train tk ./col {_CANDIDATES} {TINY} --save-every 1 --validate-every 1 --out ./out",
+        f"train tk ./col {_CANDIDATES} {TINY} --set save_every=1 --set validate_every=1 "
+        "--out ./out",
         "out",
         10,
         "--resume",
     ),
     Command(
         "teach",
-        "teach ./col --model ./tk --candidates ./train.run --block-pairs 40 --out ./out",
+        "teach ./col --model ./tk --candidates ./train.run --set block_pairs=40 --out ./out",
         "out",
         20,
     ),
@@ -91,7 +92,7 @@ COMMANDS = (
     ),
     Command(
         "audit",
-        "audit ./col --model ./tk --candidates ./test.run --needles 10 --out ./out",
+        "audit ./col --model ./tk --candidates ./test.run --set needles=10 --out ./out",
         "out",
         8,
     ),

@@ -34,44 +34,46 @@ __all__ = [
     "state",
 ]
 
-_STEPS = "--batch-size 4 --threads 1"
-_SHAPE = f"{_STEPS} --dimension 8 --layers 1 --heads 2 --head-size 3 --feed-forward 6"
-_WORDS = f"--max-steps 6 --validate-every 2 {_SHAPE}"
-TINY = f"--max-steps 2 {_SHAPE}"
+_STEPS = "--batch-size 4 --set threads=1"
+_SIZES = ("dimension=8", "layers=1", "heads=2", "head_size=3", "feed_forward=6")
+_SHAPE = " ".join([_STEPS, *(f"--set {size}" for size in _SIZES)])
+_WORDS = f"--set max_steps=6 --set validate_every=2 {_SHAPE}"
+TINY = f"--set max_steps=2 {_SHAPE}"
 _TRAIN_TK = f"train tk ./col --candidates train.run --validation-candidates validation.run {_WORDS}"
 TIMES = "log.jsonl"  # of a checkpoint: how long its steps took
 DEBIAS = "debias ./col --words whitespace --out ./rotated"
-_TEACH = "teach ./col --model ./tk --candidates train.run --block-pairs 40"
+_TEACH = "teach ./col --model ./tk --candidates train.run --set block_pairs=40"
 TEACH = f"{_TEACH} --out ./teaching"
-TRAIN_TK = f"{_TRAIN_TK} --save-every 2 --out ./trained"
-_CLICKS = "trainset clicks ./col --candidates train.run --relevant-from 1 --negatives 3"
+TRAIN_TK = f"{_TRAIN_TK} --set save_every=2 --out ./trained"
+_CLICKS = "trainset clicks ./col --candidates train.run --set relevant_from=1 --negatives 3"
 CLICKS = f"{_CLICKS} --out ./clicked"
 LEAKS = "leakage find --source train=./col:train ./col:test --encoder ./dot --threshold 0.9"
-_PIECES = f"--candidates train.run --encoder ./bert --max-steps 2 {_STEPS}"
+_PIECES = f"--candidates train.run --encoder ./bert --set max_steps=2 {_STEPS}"
 _BASE = (
-    "import planted --queries 40 --passages 160 --leaked-queries 12 --out ./col",
+    "import planted --queries 40 --passages 160 --set leaked_queries=12 --out ./col",
     "retrieve ./col --split train --depth 6 --out ./train.run",
     "retrieve ./col --split validation --depth 6 --out ./validation.run",
     "retrieve ./col --split test --depth 6 --out ./test.run",
     f"{_TRAIN_TK} --out ./tk",
 )
 _OVER_ENCODER = (
-    f"train bert_dot ./col {_PIECES} --passage-length 60 --out ./dot",
-    f"train bert_cat ./col {_PIECES} --pair-length 60 --out ./cat",
+    f"train bert_dot ./col {_PIECES} --set passage_length=60 --out ./dot",
+    f"train bert_cat ./col {_PIECES} --set pair_length=60 --out ./cat",
     "encode ./col --model ./dot --out ./vec",
     f"{_TEACH} --out ./taught",
     (
         "trainset contaminated ./col --contaminate test --candidates train.run "
-        "--target-relevant-from 1 --out ./groups"
+        "--set target_relevant_from=1 --out ./groups"
     ),
     f"{_CLICKS} --out ./clicks",
     "rerank ./col --model ./tk --candidates test.run --out ./tk.run",
     "evaluate test.run tk.run --collection ./col --out ./found",
     f"{LEAKS} --out ./leaks",
-    ("audit ./col --model ./tk --candidates test.run --needles 10 --out ./audited"),
+    ("audit ./col --model ./tk --candidates test.run --set needles=10 --out ./audited"),
     "ats ./col --model ./tk --out ./ats",
     # artefacts of the same kinds, whose files stand in for theirs
-    "import planted --queries 40 --passages 160 --leaked-queries 12 --seed 2 --out ./others/col",
+    "import planted --queries 40 --passages 160 --set leaked_queries=12 --seed 2 "
+    "--out ./others/col",
     "retrieve ./others/col --split test --depth 6 --out ./others/test.run",
     "evaluate ./others/test.run --collection ./others/col --out ./others/found",
 )

@@ -198,7 +198,9 @@ ON_DISK = (  # they split words by rules of their own
 
 
 def lucene(goal: float) -> Peer:
-    return Peer("Lucene (`--backend lucene`)", OURS, Side("rows.corpus:Lucene", DEPTH), goal=goal)
+    return Peer(
+        "Lucene (`--set backend=lucene`)", OURS, Side("rows.corpus:Lucene", DEPTH), goal=goal
+    )
 
 
 def bm25(name: str, passages: int, peers: tuple[Peer, ...], *, large: bool = False) -> Row:
@@ -226,7 +228,7 @@ ROWS = (
         peers=(
             Peer("tantivy", "bm25", Side(f"{PEER}:TantivyIndexing")),
             Peer("PISA", "pisa", Side(f"{PEER}:PisaIndexing")),
-            Peer("Lucene (`--backend lucene`)", OURS, Side("rows.corpus:LuceneIndexing")),
+            Peer("Lucene (`--set backend=lucene`)", OURS, Side("rows.corpus:LuceneIndexing")),
         ),
         inputs=corpus(200_000),
         compare=numbers,

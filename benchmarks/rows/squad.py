@@ -84,7 +84,7 @@ def bert_cat(folder: Path) -> Path:
     place = folder.parent / "bert_cat"
     if not place.exists():
         runs = [candidates(folder, split) for split in ("train", "validation")]
-        options = ("--encoder", "minilm", "--quick", "--max-steps", STEPS, "--out", place)
+        options = ("--encoder", "minilm", "--quick", "--set", f"max_steps={STEPS}", "--out", place)
         posbias(
             "train",
             "bert_cat",

@@ -87,7 +87,7 @@ class Nearest:
 
 
 class Exact(Nearest):
-    """``retrieve --index exact`` over a folder of vectors."""
+    """``retrieve --set index=exact`` over a folder of vectors."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         super().__init__(settings)
@@ -103,7 +103,7 @@ class Exact(Nearest):
 
 
 class Hnsw(Exact):
-    """``retrieve --index hnsw``, its index built before the clock."""
+    """``retrieve --set index=hnsw``, its index built before the clock."""
 
     packages = (*Exact.packages, "faiss-cpu")
 

@@ -255,7 +255,7 @@ def _moved(
     raw = raw_rows(task, raw_effects(own, shortened), passage)
     figures: list[Verdict | Rows] = [passage, order, counted(MANIPULATIONS, counts), raw]
     if settings.lengths and listwise:
-        tell(f"{system.name}: --lengths is skipped, as the scorer is listwise")
+        tell(f"{system.name}: lengths are skipped, as the scorer is listwise")
     elif settings.lengths:
         figures.append(length_rows(system, task, query_ids, reads, settings, tell))
     return figures

@@ -147,12 +147,14 @@ class AuditSettings:
         "Candidates per query to re-rank, or passages to retrieve.",
         least=1,
         absent=f"{DEPTH}; {RETRIEVAL_DEPTH} with --retrieve",
+        panel=Panel.BASIC,
     )
     evidence: Place = setting(
         ANSWERS,
         "The sentence that is moved: that of the answers, the one with most query terms, weighted "
         "by rarity (terms), or the one that another model scores highest.",
         metavar="answers|terms|MODEL",
+        panel=Panel.BASIC,
     )
     relevant_from: int = setting(
         1, "Grade from which a passage is relevant evidence.", least=1, metavar="GRADE"

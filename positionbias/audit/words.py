@@ -280,10 +280,10 @@ def _next(answered: Answered, margin: float, drawn: int) -> str:
         if answered.deciding.low is None:
             return "Audit queries of other passages too."
         if answered.wanted is None:
-            return "Accept a wider margin (--margin): more queries would hardly help."
+            return "Accept a wider margin (--set margin): more queries would hardly help."
         return (
-            "Audit more queries if there are any (--queries, --needles), or accept a wider margin "
-            "(--margin)."
+            "Audit more queries if there are any (--queries, --set needles), or accept a wider "
+            "margin (--set margin)."
         )
     if answered.preference is Preference.NONE:
         return ""
@@ -291,7 +291,11 @@ def _next(answered: Answered, margin: float, drawn: int) -> str:
         return _chosen(HELPS, answered.preference)
     size = abs(answered.deciding.value or 0.0)
     wanted = queries_for(answered.deciding, abs(size - margin), drawn)
-    more = f": about {count(wanted)} queries would show it (--queries, --needles)" if wanted else ""
+    more = (
+        f": about {count(wanted)} queries would show it (--queries, --set needles)"
+        if wanted
+        else ""
+    )
     return f"It may be too small to matter{more}."
 
 
@@ -336,7 +340,7 @@ def _on_unreactive(name: str, verdict: Verdict) -> Said:
     )
     step = (
         f"Audit more queries: about {count(verdict.wanted)} would show a fall of this size "
-        "(--queries, --needles)."
+        "(--queries, --set needles)."
         if verdict.wanted
         else ""
     )

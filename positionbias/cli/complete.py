@@ -57,7 +57,7 @@ def completer_of(parameter: Parameter) -> Completer | None:
     of, name = parameter.of, parameter.name
     named = of.metavar.strip("[]….") or (parameter.flag if parameter.argument else "")
     if of.choices:
-        return None
+        return partial(_names, lambda _: of.choices) if parameter.argument else None
     if of.place == "written":
         return _paths
     if parameter.argument and name in _COLLECTIONS:

@@ -6,39 +6,57 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
-from contextlib import nullcontext
-from typing import Any, get_args
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import click
 from click.core import ParameterSource
 
+from positionbias.cli.given_settings import as_toml, from_config, from_texts
 from positionbias.cli.judged_exit import JudgedExit
 from positionbias.cli.panels import PanelCommand, PanelOption
 from positionbias.cli.settings_options import option_of
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import Command, Given, Parameter, SavedTo
+from positionbias.core.operation import REQUIRED, Command, Given, Parameter
 from positionbias.core.progress import say
-from positionbias.core.screen import lines_of, message
-from positionbias.core.settings import Panel, given_by_hand
+from positionbias.core.screen import message
+from positionbias.core.settings import Panel, flags_as, given_by_hand
 from positionbias.core.terminal import json_line, to_person
 
 __all__ = ["command_of", "print_outcome"]
 
-_wide_option = click.option(
-    "--wide",
-    is_flag=True,
+FEW = 12  # settings; a command with more of them has --config and --print-config
+
+
+def _names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """Return the settings whose names begin so, for a shell to complete."""
+    settings = getattr(context.command, "settings", ())
+    return [f"{one.key}=" for one in settings if one.key.startswith(begun)]
+
+
+_set_option = click.option(
+    "--set",
+    "assignments",
+    multiple=True,
     cls=PanelOption,
     panel=Panel.SHARED,
-    help="Print every column and both ends of intervals, however wide.",
+    metavar="NAME=VALUE",
+    shell_complete=_names,
+    help="Change a setting (--help-all lists them); repeatable.",
 )
-_SAVED = get_args(SavedTo)[1]  # of a command that measures
-_per_query_option = click.option(
-    "--per-query",
+_config_option = click.option(
+    "--config",
+    cls=PanelOption,
+    panel=Panel.SHARED,
+    metavar="FILE",
+    help="Read settings and options from a TOML file; the command line counts more.",
+)
+_print_config_option = click.option(
+    "--print-config",
     is_flag=True,
     cls=PanelOption,
     panel=Panel.SHARED,
-    help="Add each query's values to --json.",
+    help="Print what would run as such a file, and do nothing.",
 )
 _json_option = click.option(
     "--json",
@@ -51,23 +69,71 @@ _json_option = click.option(
 
 
 def command_of(name: str, made: Command) -> click.Command:
-    """Return the command ``name``, which prints what comes back, if anything."""
+    """Return the command ``name``, which prints what comes back, if anything.
 
-    def run(as_json: bool, wide: bool, per_query: bool = False, **given: Any) -> None:
-        if per_query and not as_json:
-            raise SettingError(
-                "--per-query: wanted --json, which it is for; found none; add --json"
-            )
-        stated = frozenset(filter(_stated, given))
-        with given_by_hand(one.flag for one in made.parameters if one.name in stated):
-            outcome = made.call(Given(given, stated))
-        print_outcome(outcome, as_json=as_json, wide=wide, per_query=per_query)
+    Basic parameters are its options; the others are settings, given by ``--set`` and ``--config``.
+    """
+    inner = next((one for one in made.parameters if one.flag == "--set"), None)
+    by_key = {one.key: one for one in made.parameters if not one.argument and one is not inner}
+    hidden = [one for one in by_key.values() if one.panel is not Panel.BASIC]
+    shown = [one for one in made.parameters if one not in hidden and one is not inner]
 
-    measures = any(one.of is _SAVED for one in made.parameters)
-    printed: list[Any] = [_json_option, *([_per_query_option] if measures else []), _wide_option]
-    for option in reversed([*map(option_of, made.parameters), *printed]):
+    def run(
+        as_json: bool,
+        assignments: Sequence[str] = (),
+        config: str | None = None,
+        print_config: bool = False,
+        **options: Any,
+    ) -> None:
+        first = next((options[one.name] for one in shown if one.argument), "")
+        further = made.further(str(first))
+        settings, known = [*hidden, *further], by_key | {one.key: one for one in further}
+        with flags_as({one.flag: one.key for one in settings}):
+            stated = set(filter(_stated, options))
+            given = Given({one.name: one.default for one in settings} | options)
+            others: list[str] = []
+            for values, more in (
+                from_texts(known, assignments, inner=inner is not None),
+                from_config(known, config, inner=inner is not None) if config else ({}, []),
+            ):
+                others = [*more, *others]
+                fresh = {one: value for one, value in values.items() if one not in stated}
+                given.update(fresh)
+                stated |= fresh.keys()
+            given.stated = frozenset(stated)
+            if inner is not None:
+                given[inner.name] = tuple(others)
+            for switch in shown:
+                implied = switch.of.implies if given.get(switch.name) else {}
+                given.update({one: value for one, value in implied.items() if one not in stated})
+            if print_config:
+                sys.stdout.write(f"{as_toml(list(known.values()), given)}\n")
+                return
+            required = [one for one in shown if one.default is REQUIRED and not one.argument]
+            if missing := [one.flag for one in required if given[one.name] in (None, ())]:
+                flags = ", ".join(missing)
+                path = click.get_current_context().command_path
+                raise SettingError(
+                    f"{path}: wanted {flags}; found none; give it (see {path} --help)"
+                )
+            with given_by_hand(
+                one.flag for one in [*made.parameters, *further] if one.name in stated
+            ):
+                outcome = made.call(given)
+        print_outcome(outcome, as_json=as_json)
+
+    added: list[Any] = [_json_option]
+    if hidden or inner is not None:
+        added.append(_set_option)
+    if len(hidden) > FEW:
+        added += [_config_option, _print_config_option]
+    for option in reversed([*map(option_of, shown), *added]):
         run = option(run)
-    return click.command(name, cls=PanelCommand, help=_help_text(made.help, made.parameters))(run)
+    command = click.command(name, cls=PanelCommand, help=_help_text(made.help, made.parameters))(
+        run
+    )
+    command.settings, command.further = hidden, made.further
+    return command
 
 
 def _stated(name: str) -> bool:
@@ -76,9 +142,7 @@ def _stated(name: str) -> bool:
     return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
-def print_outcome(
-    outcome: Any, *, as_json: bool, wide: bool = False, per_query: bool = False
-) -> None:
+def print_outcome(outcome: Any, *, as_json: bool) -> None:
     """Print the results of what an operation gave back, if anything, and complain or exit as it
     says.
 
@@ -96,13 +160,10 @@ def print_outcome(
     piped = getattr(outcome, "piped", False)
     if as_json:
         stream = sys.stderr if piped else sys.stdout
-        stream.write(
-            json_line(json_of(outcome, per_query=per_query), getattr(stream, "encoding", None))
-        )
+        stream.write(json_line(json_of(outcome), getattr(stream, "encoding", None)))
     else:
-        with lines_of(None) if wide else nullcontext():
-            text = text_of(outcome)
-            say(text) if piped else sys.stdout.write(f"{text}\n")
+        text = text_of(outcome)
+        say(text) if piped else sys.stdout.write(f"{text}\n")
     if afterwards := getattr(outcome, "afterwards", ""):
         say(afterwards)
     if isinstance(outcome, Judgement):

@@ -12,7 +12,6 @@ import click
 
 from positionbias import ops
 from positionbias.cli.lazy import Commands, LazyGroup
-from positionbias.models.shapes import KINDS
 from positionbias.papers import PAPERS
 
 __all__ = [
@@ -26,8 +25,6 @@ __all__ = [
     "sources",
     "studies",
     "study",
-    "train",
-    "trainings",
     "trainset",
     "vectors",
 ]
@@ -41,8 +38,8 @@ GROUPS = {
     "pool": "Say which systems a pool of judgements can judge.",
     "contamination": "Say whether a model has seen the test set.",
 }
-# operations with a command for each study, or each kind of model
-FAMILIES = frozenset({"study", "train"})
+# operations with a command for each study
+FAMILIES = frozenset({"study"})
 
 
 def operations(group: str) -> Commands:
@@ -75,17 +72,6 @@ def studies() -> Commands:
     return {
         name: ("positionbias.ops.study_command", "study_command", text)
         for name, text in PAPERS.items()
-    }
-
-
-def trainings() -> Commands:
-    """Return a command for each kind of model, with the first paragraph of what it says about
-    itself.
-    """
-    kinds = {name: kind.about.partition("\n\n")[0] for name, kind in KINDS.items()}
-    return {
-        name: ("positionbias.ops.train_command", "train_command", text)
-        for name, text in kinds.items()
     }
 
 
@@ -122,15 +108,6 @@ def study() -> None:
 
     Finished steps are skipped; an interrupted study goes on where it was. --dry-run shows the steps
     and their time.
-    """
-
-
-@click.group(cls=LazyGroup, commands_at=trainings, family=True)
-def train() -> None:
-    """Train a re-ranker.
-
-    Several GPUs, or machines that share a file system: accelerate launch --no_python posbias train
-    …
     """
 
 

@@ -79,9 +79,11 @@ class LazyGroup(click.Group):
         found = getattr(importlib.import_module(module), attribute)
         if not isinstance(found, click.Command):
             from positionbias.cli.generate import command_of
-            from positionbias.core.operation import command_for
+            from positionbias.core.operation import Command, command_for
 
-            found = command_of(cmd_name, found(cmd_name) if self.family else command_for(found))
+            if not isinstance(found, Command):
+                found = found(cmd_name) if self.family else command_for(found)
+            found = command_of(cmd_name, found)
         _check_whole_numbers(found)
         add_quiet(found)
         return found

@@ -42,6 +42,8 @@ def _commands(rows: Commands) -> Iterator[tuple[str, tuple[str, str, str]]]:
                 name,
                 (groups.__name__, f"{name}_" if iskeyword(name) else name, GROUPS.get(name, text)),
             )
+        elif name == "train":  # whose settings depend on the kind of model
+            yield name, ("positionbias.ops.train_command", "TRAIN", text)
         else:
             yield name, (f"{ops.__name__}.{module}", function, text)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import click
 
+from positionbias.core.operation import Parameter
 from positionbias.core.screen import LEAST, PIPED, line_width
 from positionbias.core.settings import Panel
 
@@ -34,6 +35,21 @@ class PanelCommand(click.Command):
     """A command whose help has its options in panels."""
 
     context_class = PanelContext
+    settings: Sequence[Parameter] = ()
+    further: Callable[[str], Sequence[Parameter]] = lambda argument: ()
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Answer ``--help-all``: the help, and what ``--set`` changes."""
+        if "--help-all" in args:
+            click.echo(self.get_help(ctx))
+            first = next((one for one in args if not one.startswith("-")), "")
+            if settings := [*self.settings, *self.further(first)]:
+                formatter = ctx.make_formatter()
+                with formatter.section("Settings, by --set NAME=VALUE"):
+                    formatter.write_dl([(one.key, told_of(one)) for one in settings])
+                click.echo(f"\n{formatter.getvalue().rstrip()}")
+            ctx.exit()
+        return super().parse_args(ctx, args)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help, with examples that are longer than a line as lines that end in a
@@ -49,6 +65,17 @@ class PanelCommand(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         write_options(self, ctx, formatter)
+
+
+def told_of(setting: Parameter) -> str:
+    """Return the help of a setting with its choices and its default."""
+    default = setting.default
+    choices = f" One of: {', '.join(setting.of.choices)}." if setting.of.choices else ""
+    if default is None:
+        default = setting.of.absent
+    elif setting.many:
+        default = ", ".join(map(str, default))
+    return f"{setting.of.help}{choices}" + (f" [default: {default}]" if default != "" else "")
 
 
 def _folded(text: str, width: int) -> str:

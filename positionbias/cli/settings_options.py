@@ -75,10 +75,7 @@ def option_of(parameter: Parameter) -> Decorator:
     if kind is bool and default is True and of.flags:
         return option(*flags, is_flag=True, flag_value=False, default=True)
     if kind is bool and not default and not of.off:
-        implying: dict[str, Any] = (
-            {"is_eager": True, "callback": partial(_imply, of.implies)} if of.implies else {}
-        )
-        return option(*flags, is_flag=True, **implying)
+        return option(*flags, is_flag=True)
     shown: dict[str, Any] = (
         {}
         if default is None or required
@@ -91,7 +88,6 @@ def option_of(parameter: Parameter) -> Decorator:
     return option(
         *flags,
         type=_click_type(kind, of),
-        required=required,
         multiple=parameter.many,
         metavar=_metavar(parameter),
         shell_complete=completer_of(parameter) if not _choices(parameter) else None,
@@ -132,15 +128,6 @@ def _metavar(parameter: Parameter) -> str | None:
     if _named(parameter):
         return parameter.of.flag(parameter.name).rpartition("-")[2].upper()
     return _SHORT.get(parameter.type) if not _choices(parameter) else None
-
-
-def _imply(
-    values: Mapping[str, object], context: click.Context, _: click.Parameter, on: bool
-) -> bool:
-    """Let a switch that is on give the options that are not given their values."""
-    if on:
-        context.default_map = {**(context.default_map or {}), **values}
-    return on
 
 
 def _click_type(kind: Any, of: Any) -> Any:

@@ -126,6 +126,11 @@ class Parameter:
             return self.of.metavar.strip("[]….") or self.name.upper()
         return self.of.flag(self.name)
 
+    @property
+    def key(self) -> str:
+        """Its name in ``--set`` and in a file of settings."""
+        return self.name if self.type is bool else self.flag.lstrip("-").replace("-", "_")
+
     def check(self, value: Any) -> None:
         """Refuse a value of another type or outside its range; None is in every range.
 
@@ -190,12 +195,13 @@ class Given(dict[str, Any]):
 @dataclass(frozen=True, slots=True)
 class Command:
     """The parts of a command: its help, its parameters in their order, and what it does with their
-    values.
+    values; ``further`` returns the settings that depend on the first argument.
     """
 
     help: str
     parameters: Sequence[Parameter]
     call: Callable[[Given], Any]
+    further: Callable[[str], Sequence[Parameter]] = lambda argument: ()
 
 
 def command_for(operation: Callable[..., Any]) -> Command:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import plural
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Panel, Setting
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["WITHOUT_OWN", "own_queries", "own_remarks", "without_own"]
 
-WITHOUT_OWN = Setting("Leave out the passage that has a query's own id, as BEIR and MTEB do.")
+WITHOUT_OWN = Setting(
+    "Leave out the passage that has a query's own id, as BEIR and MTEB do.", panel=Panel.ADVANCED
+)
 
 
 def own_queries(run: Run) -> list[str]:
@@ -65,7 +67,7 @@ def own_remarks(
         elif own and collection is not None and (count := _with_text(collection, split, own)):
             yield (
                 f"{name}: {count:,} of {plural(queries, 'query')} found the passage with their own "
-                "id and text; --without-own leaves it out, as BEIR and MTEB do"
+                "id and text; --set without_own=true leaves it out, as BEIR and MTEB do"
             )
 
 

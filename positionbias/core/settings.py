@@ -262,7 +262,9 @@ def flags_as(names: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except PositionBiasError as error:
-        named = re.sub(r"--[a-z][a-z-]*", lambda found: names.get(found[0], found[0]), str(error))
+        named = re.sub(
+            r"--[a-z][a-z0-9-]*", lambda found: names.get(found[0], found[0]), str(error)
+        )
         if named == str(error):
             raise
         raise type(error)(named) from error

@@ -32,7 +32,7 @@ class Engine:
     """
 
     workers: int = setting(
-        1, "Processes; the output is the same for any number.", least=1, panel=Panel.COMPUTING
+        1, "Processes; the output is the same for any number.", least=1, panel=Panel.BASIC
     )
     engine: EngineName = setting(
         "local",

@@ -51,8 +51,8 @@ def in_parts(
     at_once = engine.at_once(threads, gpus=gpus)
     if at_once == 1 and engine.workers > 1 and threads > 1:
         remark(
-            f"models are made one after another, as each takes {threads} threads; with --threads 1 "
-            "several are made side by side"
+            f"models are made one after another, as each takes {threads} threads; with "
+            "--set threads=1 several are made side by side"
         )
     if steps.dry_run or (at_once == 1 and engine.engine == "local"):
         yield from map(part.here, items)

@@ -24,7 +24,7 @@ def import_hub(
     name: str,
     out: Path | str,
     *,
-    config: str,
+    subset: str,
     columns: Columns,
     validation: ValidationDraw,
     overwrite: bool = False,
@@ -37,7 +37,7 @@ def import_hub(
         SettingError: as ``write_tables``.
         DependencyError: datasets is not installed.
     """
-    found = load_hub(name, config, command="import hf")
+    found = load_hub(name, subset, command="import hf")
     splits = found if isinstance(found, Mapping) else {"test": found}
     inputs = [InputRef(split, name, str(data._fingerprint)) for split, data in splits.items()]
     tables = dataset_tables(found, name)
@@ -58,7 +58,7 @@ def saved_dataset(folder: Path | str) -> bool:
     return any(Path(folder, saved).is_file() for saved in _SAVED)
 
 
-def load_hub(name: str, config: str = "", *, command: str) -> Any:
+def load_hub(name: str, subset: str = "", *, command: str) -> Any:
     """Return a data set or its splits, as the package datasets has them.
 
     Raises:
@@ -75,12 +75,12 @@ def load_hub(name: str, config: str = "", *, command: str) -> Any:
     try:
         if saved_dataset(name):
             return datasets.load_from_disk(name)
-        return datasets.load_dataset(name, config or None)
+        return datasets.load_dataset(name, subset or None)
     except Exception as error:  # many types: its own, the Hub's, fsspec's, Arrow's
         said = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise bad_input(
             name,
             wanted="a data set of the Hub, or its folder",
             found=said,
-            do="check the name, or --config",
+            do="check the name, or --subset",
         ) from error

@@ -119,6 +119,7 @@ class LeakingPairs:
         most=1,
         wanted="a cosine from -1 to 1",
         metavar="SCORE",
+        panel=Panel.ADVANCED,
     )
     labelled_only: bool = setting(
         False,

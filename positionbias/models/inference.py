@@ -95,7 +95,9 @@ def _made(backbone: Any, dtype: torch.dtype) -> InferenceForm | None:
     if dtype != torch.bfloat16:
         return packed
     if not multiplies_bfloat16():
-        remark("bfloat16: this processor has no instructions for it; --precision float32 is faster")
+        remark(
+            "bfloat16: this processor has no instructions for it; --set precision=float32 is faster"
+        )
         return packed
     compiled = None if packed is None else openvino_encoder(backbone)
     if compiled is not None:

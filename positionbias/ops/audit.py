@@ -195,7 +195,7 @@ def audit_systems(
     and page are kept under $POSBIAS_HOME without --out.
 
         posbias audit squad --model minilm --out squad-minilm
-        posbias audit squad --model minilm --retrieve --vectors squad-vectors \\
+        posbias audit squad --model minilm --retrieve --set vectors=squad-vectors \\
                 --out squad-minilm-retriever
         posbias audit squad bm25.run splade.run
 

@@ -43,7 +43,7 @@ def suspect_contamination(
     cannot tell: with fewer than two controls, without spread, or where too little is known. How
     often the call is wrong, and what it would find, is simulated and printed.
 
-        posbias import planted --fresh-queries 2000 --out p
+        posbias import planted --set fresh_queries=2000 --out p
         posbias retrieve p --split test --depth 10 --out test.run
         posbias retrieve p --split fresh --depth 10 --out fresh.run
         posbias contamination suspect p --model m.ckpt --fresh fresh \\

@@ -92,6 +92,7 @@ def evaluate(
             "With --leaked, what of a query is in training: its text, or a relevant passage.",
             choices=UNITS,
             absent="queries",
+            panel=Panel.ADVANCED,
         ),
     ] = None,
     out: SavedTo = None,

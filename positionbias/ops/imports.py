@@ -546,7 +546,8 @@ def import_beir(
         bool,
         Setting(
             "Put a title before its text. What is known of a page then stands in front: a position "
-            "bias of its own."
+            "bias of its own.",
+            panel=Panel.ADVANCED,
         ),
     ] = True,
     engine: Engine = Engine(),
@@ -660,8 +661,8 @@ def import_hf(
         str, Setting("A data set's id on the Hub, or a folder of one.", metavar="NAME|DIR")
     ],
     *,
-    config: Annotated[
-        str, Setting("Its configuration, where it has several.", metavar="NAME")
+    subset: Annotated[
+        str, Setting("Its subset (configuration), where it has several.", metavar="NAME")
     ] = "",
     columns: Columns = Columns(),
     validation: ValidationDraw = ValidationDraw(),
@@ -682,7 +683,7 @@ def import_hf(
         The collection.
 
     Raises:
-        InputError: no such data set or configuration, a column that is not there, an id with two
+        InputError: no such data set or subset, a column that is not there, an id with two
             texts, no row that fits.
         SettingError: ``validation`` leaves no training question.
         DependencyError: datasets is not installed.
@@ -699,7 +700,7 @@ def import_hf(
     collection = read(
         name,
         output_place(out),
-        config=config,
+        subset=subset,
         columns=columns,
         validation=validation,
         overwrite=overwrite,

@@ -58,7 +58,7 @@ def find_leakage(
             "Variants of the test queries, a field of their own: lines of query id, tab, text.",
             metavar="FILE",
             place="read",
-            panel=Panel.ADVANCED,
+            panel=Panel.BASIC,
         ),
     ] = None,
     settings: FindSettings = FindSettings(),
@@ -77,7 +77,7 @@ def find_leakage(
 
         posbias leakage find queries.train.tsv topics.robust04.txt --encoder minilm --out leaks
         posbias leakage find --source msmarco=msmarco:train --source orcas=orcas.tsv topics.txt \\
-                --variants variants.tsv --out leaks
+                --set variants=variants.tsv --out leaks
 
     Returns:
         Table 1 of the leakage paper, by meaning and by words alone. The pairs stand in ``out`` as

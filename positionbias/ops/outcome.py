@@ -273,17 +273,13 @@ def _manifest_of_artefact(outcome: Any, place: Path) -> Manifest:
     return replace(made, kind="results", inputs=inputs, content={}, files=None)
 
 
-def json_of(outcome: Any, *, per_query: bool = False) -> JsonObject:
-    """Return what an operation gave back as one JSON object: a judgement's own, and its rows;
-    values by query where they are wanted.
-    """
+def json_of(outcome: Any) -> JsonObject:
+    """Return what an operation gave back as one JSON object: a judgement's own, and its rows."""
     own = dict(outcome.to_json()) if isinstance(outcome, Judgement) else {}
     if (rows := rows_of(outcome)) is not None:
         from positionbias.core.rows import records
 
         own["rows"] = records(rows)
-        if per_query and (values := getattr(outcome, "values", None)) is not None:
-            own["values"] = values.to_dict("records")
     return own
 
 

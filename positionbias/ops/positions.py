@@ -135,7 +135,7 @@ def debias(
     passage depends on the seed and its id alone, so a file comes out as its collection would.
 
         posbias debias squad --out squad-rotated
-        zcat collection.tsv.gz | posbias debias - --format tsv > rotated.tsv
+        zcat collection.tsv.gz | posbias debias - --set format=tsv > rotated.tsv
 
     Returns:
         The rotated collection, or what was written of a raw file.

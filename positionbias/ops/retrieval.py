@@ -226,7 +226,7 @@ def _by_vectors(
         )
     if figures.short:
         depth = min(wanted.depth or DENSE_DEPTH, len(opened))
-        more = {"hnsw": "a wider --hnsw-search-width", "ivf": "more --ivf-probes"}[index]
+        more = {"hnsw": "a wider hnsw_search_width", "ivf": "more ivf_probes"}[index]
         say(
             f"{figures.short:,} of {figures.queries:,} queries have fewer than {depth:,} "
             f"candidates: {more} may find them"

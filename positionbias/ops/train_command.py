@@ -1,12 +1,13 @@
-"""``posbias train KIND``: the operation ``train`` with the options that a kind of model has."""
+"""``posbias train KIND``: the operation ``train`` with the settings that a kind of model has."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import (
+    REQUIRED,
     Command,
     Given,
     Parameter,
@@ -15,7 +16,7 @@ from positionbias.core.operation import (
     settings_parameters,
 )
 from positionbias.core.places import input_place
-from positionbias.core.settings import Setting, flag_of, refuse_idle
+from positionbias.core.settings import Panel, Setting, flag_of, refuse_idle
 from positionbias.models.kinds import KINDS, Beginning, Kind
 from positionbias.models.shapes import TKConfig
 from positionbias.ops.training import train
@@ -25,48 +26,67 @@ from positionbias.training.config import AT_READING, SHUFFLED, refuse_validating
 from positionbias.training.plan import TrainPlan
 from positionbias.training.quick import DEPTH, quick_shape, quick_training
 
-__all__ = ["train_command"]
+__all__ = ["TRAIN"]
 
-# the options that a kind has not, by what its models begin with
-_NOT_OF: Mapping[Beginning, frozenset[str]] = {
-    "words": frozenset({"encoder", "dropout"}),
-    "n-graphs": frozenset({"encoder", "dropout", "word_vectors"}),
-    "encoder": frozenset({"word_vectors"}),
+# options that a kind has not, by what its models begin with
+NOT_OF: Mapping[Beginning, Sequence[str]] = {
+    "words": ("--encoder", "--dropout"),
+    "n-graphs": ("--encoder", "--dropout", "--word-vectors"),
+    "encoder": ("--word-vectors",),
 }
-_WITH_KERNELS = ("tk", "knrm", "conv_knrm")
+WITH_KERNELS = ("tk", "knrm", "conv_knrm")
+SHOWN = ("epochs", "batch_size")  # of the settings
+KIND = Setting(f"The kind of model: {', '.join(KINDS)}.", choices=tuple(KINDS), metavar="KIND")
+HELP = """Train a re-ranker.
+
+KIND is tk, bert_cat, bert_dot, colbert, mono_t5, knrm, conv_knrm, duet or pacrr.
+
+    posbias train tk squad --candidates train.run --validation-candidates validation.run \\
+            --out tk.ckpt
+
+A pairwise hinge loss unless told otherwise, stopped early on validation nDCG@10. ``posbias train
+tk --help-all`` lists the settings of a kind. Several GPUs, or machines that share a file system:
+accelerate launch --no_python posbias train …
+"""
 _QUICK = Setting(
     "A small training of some minutes on two cores. What is given beside it counts more. See "
     "docs/studies.md."
 )
 
 
-def train_command(name: str) -> Command:
-    """Return the command that trains a kind of model."""
+def _shown(parameter: Parameter) -> Parameter:
+    return replace(parameter, panel=Panel.BASIC) if parameter.name in SHOWN else parameter
+
+
+def _further(name: str) -> Sequence[Parameter]:
+    return tuple(settings_parameters(KINDS[name].shape, "model")) if name in KINDS else ()
+
+
+def _train(given: Given) -> object:
+    name = given["kind"]
+    KIND.check("KIND", name)
     kind = KINDS[name]
+    if given["quick"]:
+        quick = {**quick_training(name), **quick_shape(name), "most_depth": DEPTH}
+        given.update({one: value for one, value in quick.items() if one not in given.stated})
+    others = {one.name: given[one.name] for one in parameters_of(train) if not one.owner}
+    plan = _plan(name, kind, given)
+    _refuse_idle(plan)
+    return train(plan=plan, **others)
 
-    def call(given: Given) -> object:
-        others = {one.name: given[one.name] for one in parameters_of(train) if not one.owner}
-        plan = _plan(name, kind, given)
-        _refuse_idle(plan)
-        return train(plan=plan, **others)
 
-    left_out = _NOT_OF[kind.beginning] | ({"probe_passages"} if name != "tk" else set())
-    quick = {**quick_training(name), **quick_shape(name), "most_depth": DEPTH}
-    parameters = (
-        *(_of_kind(kind, one) for one in parameters_of(train) if one.name not in left_out),
-        *settings_parameters(kind.shape, "model"),
+TRAIN = Command(
+    HELP,
+    (
+        Parameter("kind", "", str, False, REQUIRED, KIND, argument=True),
+        *map(_shown, parameters_of(train)),
         Parameter("rotate_at_reading", "", bool, False, False, AT_READING),
-        Parameter("shuffle_at_reading", "", bool, False, False, SHUFFLED),
-        Parameter("quick", "", bool, False, False, replace(_QUICK, implies=quick)),
-    )
-    return Command(kind.about, parameters, call)
-
-
-def _of_kind(kind: Kind, parameter: Parameter) -> Parameter:
-    """Return an option as a kind has it: what its encoder may be."""
-    if parameter.name != "encoder":
-        return parameter
-    return replace(parameter, of=replace(parameter.of, help=kind.sources, absent=kind.encoder))
+        Parameter("shuffle_at_reading", "", bool, False, False, SHUFFLED, panel=Panel.ADVANCED),
+        Parameter("quick", "", bool, False, False, _QUICK),
+    ),
+    _train,
+    _further,
+)
 
 
 def _refuse_idle(plan: TrainPlan) -> None:
@@ -89,8 +109,14 @@ def _refuse_idle(plan: TrainPlan) -> None:
         refuse_idle(
             ["--relative-distance"], wanted="--positions relative, which it is of", found=found
         )
-    if plan.kind not in _WITH_KERNELS:
-        wanted = f"a model with kernels ({', '.join(_WITH_KERNELS)})"
+    left_out = NOT_OF[KINDS[plan.kind].beginning]
+    refuse_idle(left_out, wanted="a kind that has it", found=plan.kind)
+    if plan.kind != "tk":
+        refuse_idle(
+            ["--probe-passages"], wanted="tk, whose term vectors it compares", found=plan.kind
+        )
+    if plan.kind not in WITH_KERNELS:
+        wanted = f"a model with kernels ({', '.join(WITH_KERNELS)})"
         refuse_idle(["--kernel-learning-rate"], wanted=wanted, found=plan.kind)
 
 

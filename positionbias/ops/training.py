@@ -86,7 +86,7 @@ class Teacher:
         None,
         "What the teacher is called.",
         absent="the checkpoint's name, or the file's",
-        panel=Panel.ADVANCED,
+        panel=Panel.BASIC,
     )
 
     def __post_init__(self) -> None:
@@ -224,8 +224,8 @@ def _remarks(checkpoint: Checkpoint, plan: TrainPlan) -> Sequence[str]:
         lines.append(
             f"{seen:,} of {queries:,} validation queries ({seen / queries:.1%}) have a relevant "
             "passage that is a training positive too: early stopping and the depth are tuned on "
-            "passages that were trained on; posbias import --validation-queries N --validation-by "
-            "passage draws others"
+            "passages that were trained on; posbias import --validation-queries N "
+            "--set validation_by=passage draws others"
         )
     if plan.word_vectors:
         lines.append(

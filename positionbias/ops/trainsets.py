@@ -247,7 +247,8 @@ def draw_clicks(
 
         posbias retrieve tripclick --split train --depth 500 --out train.run.gz
         posbias trainset clicks tripclick --candidates train.run.gz --triples 10000000 --out triples
-        posbias train bert_cat tripclick --trainset triples --validation-split head_validation \\
+        posbias train bert_cat tripclick --trainset triples \\
+                --set validation_split=head_validation \\
                 --validation-candidates RUN --out model
 
     Returns:

@@ -240,7 +240,7 @@ class RawForm:
         None,
         "Format of a raw file; by default from its name and content. Required for a pipe.",
         choices=RAW_FORMATS,
-        panel=Panel.ADVANCED,
+        panel=Panel.BASIC,
     )
     id_field: str | None = setting(
         None, "Key of ids in JSON lines, if not a known one.", metavar="KEY", panel=Panel.ADVANCED

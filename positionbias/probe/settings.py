@@ -25,6 +25,7 @@ PROBE_LAYERS = Setting(
     "Layers of an encoder after which to measure; 0 is the embeddings.",
     metavar="K,K…|all",
     absent="the last; tk has one set of term vectors",
+    panel=Panel.ADVANCED,
 )
 
 

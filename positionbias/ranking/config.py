@@ -105,8 +105,8 @@ class RankingConfig:
             and multiplies_bfloat16()
         ):
             remark(
-                "float32, so that scores are the same on every machine; here --precision bfloat16 "
-                "takes about 0.6 of the time"
+                "float32, so that scores are the same on every machine; here "
+                "--set precision=bfloat16 takes about 0.6 of the time"
             )
 
     def arithmetic(self, model: Any) -> JsonObject:
@@ -154,7 +154,7 @@ class Computing:
         "auto",
         "Device to compute on; auto is the GPU if there is one.",
         choices=DEVICES,
-        panel=Panel.COMPUTING,
+        panel=Panel.BASIC,
     )
     config: RankingConfig = field(default_factory=RankingConfig)
     query_prompt: str | None = setting(
@@ -162,12 +162,14 @@ class Computing:
         "Text before each query.",
         absent="what sentence-transformers puts there",
         metavar="TEXT",
+        panel=Panel.ADVANCED,
     )
     passage_prompt: str | None = setting(
         None,
         "Text before each passage.",
         absent="what sentence-transformers puts there",
         metavar="TEXT",
+        panel=Panel.ADVANCED,
     )
     score_label: str | None = setting(
         None,

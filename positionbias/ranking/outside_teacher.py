@@ -151,7 +151,8 @@ class _Intake:
         """
         if any(self._unknown.values()) and not self.only_known:
             raise self._others(
-                "check --split and that the file belongs to this collection, or give --only-known "
+                "check --split and that the file belongs to this collection, or give "
+                "--set only_known=true "
                 "to skip them"
             )
         if not self.distinguished:

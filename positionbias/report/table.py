@@ -54,7 +54,7 @@ P_NOTE = (
     "p: two-sided, by sign flips of clusters of queries; queries with the same single relevant "
     "passage are one cluster. Wilcoxon's and Student's p take queries one by one."
 )
-LARGER_SIDE = "± is the larger side of an interval; --wide shows both ends."
+LARGER_SIDE = "± is the larger side of an interval; COLUMNS=300 shows both ends."
 GAP, NARROW = "  ", 10  # between columns; columns of a text that is wrapped, at least
 ANY_WIDTH = 1_000_000
 
@@ -292,7 +292,7 @@ def as_text(table: Table) -> str:
             kept.remove(at)
     if left_out := len(every) - len(kept):
         shows = "it" if left_out == 1 else "them"
-        notes.append(f"{plural(left_out, 'column')} left out; --wide shows {shows}.")
+        notes.append(f"{plural(left_out, 'column')} left out; COLUMNS=300 shows {shows}.")
     parts = "\n\n".join("\n".join(_lines(part, width)) for part in _parts(table.only(kept), width))
     title, below = (
         wrap(_one_line(table.title), width),

@@ -123,7 +123,11 @@ class TrainPlan:
         place="read",
     )
     encoder: str | None = setting(
-        None, "The encoder to start from.", metavar="PATH|ID", place="read"
+        None,
+        "The encoder or T5 to start from.",
+        absent="the kind's own",
+        metavar="PATH|ID",
+        place="read",
     )
     start: Path | None = setting(
         None,

@@ -222,7 +222,7 @@ def test_the_command_names_the_model_that_chooses_and_refuses_the_audited_one(
         return stop.value.code, output.out, output.err
 
     given = ("audit", judged, "--model", "tests.audit.scorers:front_lover", "--evidence")
-    out = ("--depth", 6, "--json", "--out", tmp_path / "audited")
+    out = ("--set", "depth=6", "--json", "--out", tmp_path / "audited")
     code, printed, _ = posbias(*given, "tests.audit.scorers:blind", *out)
     assert code == 0
     assert {row["rule"] for row in json.loads(printed)["rows"]} == {"tests.audit.scorers:blind"}

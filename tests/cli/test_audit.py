@@ -15,6 +15,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.files import home
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.rows import load as load_rows
+from positionbias.core.rows import load_values
 from positionbias.planted.generator import PlantedSettings
 
 from ..dense.conftest import saved_dot
@@ -54,7 +55,7 @@ def posbias(capsys: pytest.CaptureFixture[str]) -> Command:
 def test_a_model_gets_verdict_tables_and_a_folder_for_the_report(
     posbias: Command, collection: Collection, tmp_path: Path
 ) -> None:
-    more = ("--needles", 40)
+    more = ("--set", "needles=40")
     code, printed, said = posbias(
         "audit", collection.path, "--model", FRONT, *QUICK, *more, "--out", tmp_path / "found"
     )
@@ -84,8 +85,8 @@ def test_json_is_one_object_and_without_examples_no_text_is_in_it(
         "--candidates",
         run_path,
         *QUICK,
-        "--needles",
-        20,
+        "--set",
+        "needles=20",
     )
     code, printed, _ = posbias(*arguments, "--json", "--out", tmp_path / "found")
     assert code == 0
@@ -96,13 +97,11 @@ def test_json_is_one_object_and_without_examples_no_text_is_in_it(
     assert answers == ["position in the passage", "order in the list"]
     assert {row["measure"] for row in rows} >= {"evidence", "end − front"}
     assert not any(query.text in printed for query in collection.queries("test"))
-    more = ("--json", "--per-query", "--out", tmp_path / "whole")
-    whole = json.loads(posbias(*arguments, *more)[1])
-    assert whole["rows"] == rows
     (before,) = (
         row["row"] for row in rows if (row["measure"], row["statistic"]) == ("nDCG@10", "as it is")
     )
-    asked = [value["item"] for value in whole["values"] if value["row"] == before]
+    values = load_values(tmp_path / "found")
+    asked = values[values["row"] == before]["item"].tolist()
     assert asked == sorted(query.query_id for query in collection.queries("test"))
 
 
@@ -166,7 +165,10 @@ def test_what_cannot_retrieve_is_said_before_bm25_goes_through_the_collection(
                 "array); found tk, of kind tk; give another\n"
             ),
         ),
-        ((*one, "--vectors", tmp_path / "of-other"), "of-other: wanted vectors by the model dot"),
+        (
+            (*one, "--set", f"vectors={tmp_path / 'of-other'}"),
+            "of-other: wanted vectors by the model dot",
+        ),
     ):
         code, printed, said = posbias("audit", collection.path, "--retrieve", *arguments)
         assert (code, printed, said.count("\n")) == (2, "", 1), said
@@ -186,7 +188,10 @@ def test_what_cannot_retrieve_is_said_before_bm25_goes_through_the_collection(
         (("--model", BLIND, "--split", "dev"), "wanted split 'dev'"),
         (("--model", BLIND, "--candidates", "nowhere.run"), "nowhere.run"),
         (("--model", BLIND, "--retrieve"), "--model: wanted a model with one vector a text"),
-        (("--model", BLIND, "--vectors", "somewhere"), "--vectors: wanted --retrieve beside it"),
+        (
+            ("--model", BLIND, "--set", "vectors=somewhere"),
+            "vectors: wanted --retrieve beside it",
+        ),
         (("--retrieve",), "wanted a model or a run; found neither"),
     ],
     ids=[
@@ -204,7 +209,7 @@ def test_what_cannot_retrieve_is_said_before_bm25_goes_through_the_collection(
 def test_bad_input_is_one_line_with_code_2(
     posbias: Command, collection: Collection, arguments: tuple[str, ...], message: str
 ) -> None:
-    code, printed, said = posbias("audit", collection.path, *arguments, "--depth", 6)
+    code, printed, said = posbias("audit", collection.path, *arguments, "--set", "depth=6")
     assert (code, printed) == (2, "")
     last = said.strip().splitlines()[-1]
     assert last.startswith("posbias: ")
@@ -243,7 +248,7 @@ def test_a_split_without_answers_is_audited_by_a_rule(
         writer.add_passages(collection.passages())
         writer.add_split("test", collection.queries("test"), collection.qrels("test"))
         writer.finish(Manifest("collection", "judged", "a test", seed=1, licence="invented"))
-    arguments = ("audit", tmp_path / "judged", "--model", FRONT, "--depth", 6)
+    arguments = ("audit", tmp_path / "judged", "--model", FRONT, "--set", "depth=6")
     code, printed, said = posbias(*arguments)
     assert (code, printed) == (2, "")
     assert "--evidence terms" in said.splitlines()[-1]

@@ -76,7 +76,7 @@ retrieve planted --split train --depth 20 --out train.run
 retrieve planted --depth 20 --out test.run
 retrieve rotated --depth 20 --out rotated.run
 evaluate test.run rotated.run --collection planted --out evaluated
-retrieve planted --depth 20 --k1 2 --name other --out other.run
+retrieve planted --depth 20 --set k1=2 --name other --out other.run
 ensemble test.run other.run --out both.run
 audit planted test.run --rotated rotated rotated.run --out audited
 audit planted test.run --evidence terms
@@ -96,7 +96,7 @@ trainset clicks clicked --candidates clicked.run --out triples
 pool coverage runs qrels.txt --systems systems.tsv --depth 5 --out covered
 pool reliability runs qrels.txt --systems systems.tsv --pools 4 --out pools
 pool verdict new.run qrels.txt --pool-runs runs --systems systems.tsv --out verdict
-retrieve planted --split fresh --depth 20 --k1 2 --name other --out other-fresh.run
+retrieve planted --split fresh --depth 20 --set k1=2 --name other --out other-fresh.run
 contamination suspect planted --model other.run --model other-fresh.run --control test.run \
 --control fresh.run --fresh fresh --out suspected
 report evaluated --out report.html

@@ -161,9 +161,9 @@ def nearly_blind(query: str, passages: Sequence[str]) -> list[float]:
 
 def test_few_queries_cannot_tell_and_say_how_many_would_do(check: Command) -> None:
     # scores that do not change at all need no more queries
-    assert check("--model", BLIND, "--max-response", 0.02, "--needles", 20)[0] == 0
+    assert check("--model", BLIND, "--max-response", 0.02, "--set", "needles=20")[0] == 0
     code, printed, said = check(
-        "--model", f"{__name__}:nearly_blind", "--max-response", 0.02, "--needles", 20
+        "--model", f"{__name__}:nearly_blind", "--max-response", 0.02, "--set", "needles=20"
     )
     assert code == 3
     # all agree on 0 though scores change: ± 3 / 20, and (0.15 / 0.02)² times as many would do

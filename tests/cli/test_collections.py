@@ -70,7 +70,7 @@ def files(tmp_path: Path) -> list[str]:
 def test_a_plain_name_lands_in_the_current_directory_and_is_found_there(
     run_posbias: RunPosbias, files: list[str], tmp_path: Path, posbias_home: Path
 ) -> None:
-    done = run_posbias(*files, "--out", "squad", "--validation-queries", 4)
+    done = run_posbias(*files, "--out", "squad", "--set", "validation_queries=4")
     assert done.returncode == 0, done.stderr
     counts = [line.split() for line in done.stdout.splitlines()[-3:]]
     assert counts == [
@@ -229,10 +229,10 @@ def test_an_export_of_another_form_is_refused(
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "wanted a collection made from SQuAD; found one made by 'a test'" in done.stderr
     done = run_posbias(
-        "export", "small", "--to", "beir", "--squad-version", "2.0", "--out", "./out"
+        "export", "small", "--to", "beir", "--set", "squad_version=2.0", "--out", "./out"
     )
     assert (
-        "--squad-version: wanted --to squad beside it; found --to beir; leave it out" in done.stderr
+        "squad_version: wanted --to squad beside it; found --to beir; leave it out" in done.stderr
     )
     done = run_posbias("export", "small", "--to", "beir", "--split", "dev", "--out", "./out")
     assert "wanted split 'dev'; found train, test" in done.stderr

@@ -30,7 +30,8 @@ def test_each_shell_gets_its_script(run_posbias: RunPosbias, shell: str) -> None
         ("posbias sh", {"show"}),
         ("posbias ", set(COMMANDS)),
         ("posbias import ", set(sources())),
-        ("posbias import squad --val", {"--validation-queries", "--validation-by"}),
+        ("posbias import squad --val", {"--validation-queries"}),
+        ("posbias train bert", {"bert_cat", "bert_dot"}),
         ("posbias completion z", {"zsh"}),
         ("posbias show pl", {"planted"}),
         ("posbias show ./pl", {"./pl"}),  # which the shell completes as a path
@@ -40,7 +41,7 @@ def test_each_shell_gets_its_script(run_posbias: RunPosbias, shell: str) -> None
         ("posbias evaluate te", {"test.run"}),
         ("posbias evaluate test.run -m nd", {"nDCG@10", "nDCG@20", "nDCG"}),
         ("posbias audit planted --model mi", {"minilm"}),
-        ("posbias audit planted --kind bert", {"bert_cat", "bert_dot"}),
+        ("posbias audit planted --set need", {"needles="}),
         ("posbias study position-bias planted --models bert", {"bert_cat", "bert_dot"}),
         ("posbias retrieve planted --out x", {"x"}),
     ],

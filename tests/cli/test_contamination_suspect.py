@@ -100,11 +100,15 @@ def test_means_are_those_that_rerank_and_evaluate_give(
 
 
 def test_text_results_and_page(
-    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    place: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
     out = tmp_path / "made" / "results"
     base = ("contamination", "suspect", place / "p", *given(place, "m1", "m2", "m3", "m4"))
-    code, text, err = posbias(capsys, *base, *FRESH, "--out", out, "--wide")
+    code, text, err = posbias(capsys, *base, *FRESH, "--out", out)
     assert code == 0, err
     rows = load(out)
     assert set(load_values(out, rows)["row"]) == set(rows[rows["statistic"] == "mean"]["row"])

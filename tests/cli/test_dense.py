@@ -54,12 +54,12 @@ def test_from_a_collection_to_a_run(
     pytest.importorskip("faiss")
     for origin in ("built", "reused"):
         again = (
-            "--index",
-            "ivf",
-            "--ivf-lists",
-            2,
-            "--ivf-probes",
-            2,
+            "--set",
+            "index=ivf",
+            "--set",
+            "ivf_lists=2",
+            "--set",
+            "ivf_probes=2",
             "--depth",
             3,
             "--name",
@@ -86,60 +86,65 @@ def test_fewer_candidates_than_asked_for_are_said(
         dot,
         "--out",
         out,
-        "--index",
-        "ivf",
-        "--ivf-lists",
-        4,
+        "--set",
+        "index=ivf",
+        "--set",
+        "ivf_lists=4",
         "--overwrite",
     )
     code, printed, err = posbias(
-        capsys, "retrieve", small_collection.path, *options, "--ivf-probes", 1, "--json"
+        capsys, "retrieve", small_collection.path, *options, "--set", "ivf_probes=1", "--json"
     )
     assert code == 0, err
     rows = {row["measure"]: row["value"] for row in json.loads(printed)["rows"]}
     assert rows["queries with fewer candidates than asked for"] == 3
-    assert "3 of 3 queries have fewer than 7 candidates: more --ivf-probes may find them" in err
+    assert "3 of 3 queries have fewer than 7 candidates: more ivf_probes may find them" in err
     assert read_manifest(out).content["short_queries"] == 3
-    code, _, err = posbias(capsys, "retrieve", small_collection.path, *options, "--ivf-probes", 4)
+    code, _, err = posbias(
+        capsys, "retrieve", small_collection.path, *options, "--set", "ivf_probes=4"
+    )
     assert (code, "have fewer" in err) == (0, False)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["--k1", "1"], "--k1: wanted no --vectors beside it; found them"),
-        (["--backend", "bm25s"], "--backend: wanted no --vectors beside it; found them"),
+        (["--set", "k1=1"], "k1: wanted no --vectors beside it; found them"),
+        (["--set", "backend=bm25s"], "backend: wanted no --vectors beside it; found them"),
         (
-            ["--hnsw-links", "16"],
-            "--hnsw-links: wanted --index hnsw beside it; found --index exact; leave it out",
+            ["--set", "hnsw_links=16"],
+            "hnsw_links: wanted index hnsw beside it; found index exact; leave it out",
         ),
         (
-            ["--hnsw-links", "50"],
-            "--hnsw-links: wanted --index hnsw beside it; found --index exact; leave it out",
+            ["--set", "hnsw_links=50"],
+            "hnsw_links: wanted index hnsw beside it; found index exact; leave it out",
         ),
         (
-            ["--index", "hnsw", "--memory", "1"],
-            "--memory: wanted --index exact beside it; found --index hnsw",
+            ["--set", "index=hnsw", "--set", "memory=1"],
+            "memory: wanted index exact beside it; found index hnsw",
         ),
         (
-            ["--index", "hnsw", "--ivf-lists", "3"],
-            "--ivf-lists: wanted --index ivf beside it; found --index hnsw",
+            ["--set", "index=hnsw", "--set", "ivf_lists=3"],
+            "ivf_lists: wanted index ivf beside it; found index hnsw",
         ),
         (
-            ["--index-shards", "2"],
-            "--index-shards: wanted --index hnsw or ivf beside it; found --index exact",
+            ["--set", "index_shards=2"],
+            "index_shards: wanted index hnsw or ivf beside it; found index exact",
         ),
         (
-            ["--index", "hnsw", "--engine", "ray"],
+            ["--set", "index=hnsw", "--set", "engine=ray"],
             (
-                "--engine: wanted --index exact, or --index-shards above 1, beside it; found "
-                "neither; leave it out"
+                "engine: wanted index exact, or index_shards above 1, beside it; "
+                "found neither; leave it out"
             ),
         ),
-        (["--memory", "-1"], "--memory: wanted GiB above 0; found -1.0"),
+        (["--set", "memory=-1"], "memory: wanted GiB above 0; found -1.0"),
         (["--depth", "0"], "--depth: wanted at least 1; found 0"),
-        (["--kind", "sparse"], "--kind: wanted"),
-        (["--index", "hnsw", "--hnsw-links", "1"], "--hnsw-links: wanted at least 2; found 1"),
+        (["--set", "kind=sparse"], "kind: wanted"),
+        (
+            ["--set", "index=hnsw", "--set", "hnsw_links=1"],
+            "hnsw_links: wanted at least 2; found 1",
+        ),
     ],
 )
 def test_wrong_options_are_one_line(

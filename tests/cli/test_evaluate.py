@@ -52,7 +52,6 @@ def test_json(small_collection, runs, capsys):
         "-m",
         "R@1",
         "--json",
-        "--per-query",
     )
     assert code == 0
     results = shown(out)
@@ -96,13 +95,14 @@ def heading(out):
     return next(line.split() for line in out.splitlines() if line.startswith("Run"))
 
 
-def test_every_cutoff_has_its_j(small_collection, runs, capsys):
+def test_every_cutoff_has_its_j(small_collection, runs, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
     options = (
         "--collection",
         small_collection.path,
         *(f"-m{m}" for m in ("R@100", "nDCG@10", "AP", "RR@10", "J@5", "IPrec@0.1")),
     )
-    out = posbias(capsys, "evaluate", runs[0], *options, "--wide")[1]
+    out = posbias(capsys, "evaluate", runs[0], *options)[1]
     assert heading(out) == [
         "Run",
         *"R@100 nDCG@10 AP RR@10 J@5 IPrec@0.1".split(),
@@ -127,12 +127,14 @@ def test_remarks(small_collection, runs, capsys):
 def test_trec_qrels_and_saved_results(small_collection, runs, tmp_path, capsys):
     qrels, out = tmp_path / "qrels.txt", tmp_path / "saved" / "results"
     qrels.write_text("q3 0 p-bridge 1\nq4 0 p-tower 2\n")
-    options = ("--qrels", qrels, "-m", "RR(rel=2)@10", "--out", out, "--json", "--per-query")
+    options = ("--qrels", qrels, "-m", "RR(rel=2)@10", "--out", out, "--json")
     code, printed, _ = posbias(capsys, "evaluate", *runs, *options)
     assert code == 0
     assert [r["value"] for r in shown(printed)] == pytest.approx([0.25, 0.5, 0.25, 0.5, 0.75])
     assert records(load(out)) == json.loads(printed)["rows"]
-    assert load_values(out).to_dict("records") == json.loads(printed)["values"]
+    values = load_values(out)
+    of_first = values[values["row"] == 0].set_index("item")["value"]
+    assert of_first.mean() == pytest.approx(0.25)
     manifest = json.loads((out / "manifest.json").read_text())
     assert [(item["role"], item["path"]) for item in manifest["inputs"]] == [
         ("qrels", "../../qrels.txt"),
@@ -147,13 +149,12 @@ def test_trec_qrels_and_saved_results(small_collection, runs, tmp_path, capsys):
     assert posbias(capsys, "evaluate", *runs, *options, "--overwrite")[0] == 0
 
 
-def test_identical_runs_have_no_p_value(small_collection, tmp_path, capsys):
+def test_identical_runs_have_no_p_value(small_collection, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
     for name in ("a", "b"):
         (tmp_path / f"{name}.run").write_text(f"q3 Q0 p-bridge 1 2.5 {name}\n")
     runs = (tmp_path / "a.run", tmp_path / "b.run")
-    code, out, err = posbias(
-        capsys, "evaluate", *runs, "--collection", small_collection.path, "--wide"
-    )
+    code, out, err = posbias(capsys, "evaluate", *runs, "--collection", small_collection.path)
     assert code == 0
     assert "b, nDCG@10: tests undefined: no query differs" in err
     (line,) = (line for line in out.splitlines() if "0.0000" in line and "→" in line)
@@ -217,27 +218,13 @@ def test_a_run_whose_manifest_says_something_else_of_its_training_is_one_line(
     assert f"{runs[0].name}: wanted fields as posbias writes them" in err
 
 
-def test_values_by_query_are_printed_where_they_are_asked_for(small_collection, runs, capsys):
-    asked = ("evaluate", runs[0], "--collection", small_collection.path, "-m", "RR@10", "--json")
-    plain, full = (json.loads(posbias(capsys, *asked, *more)[1]) for more in ((), ("--per-query",)))
-    values = full.pop("values")
-    assert {value["item"]: value["value"] for value in values if value["row"] == 0} == {
-        "q3": 1.0,
-        "q4": 0.5,
-        "q5": 0.0,
-    }
-    assert full == plain
-    code, out, err = posbias(capsys, *asked[:-1], "--per-query")
-    assert (code, out) == (2, "")
-    assert "--per-query: wanted --json, which it is for; found none; add --json" in err
-
-
 @pytest.mark.parametrize("width", ["80", "100"])
 def test_a_comparison_fits_the_terminal(small_collection, runs, capsys, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", width)
     asked = ("evaluate", *runs, "--collection", small_collection.path)
     out = posbias(capsys, *asked)[1]
     assert max(map(len, out.splitlines())) <= int(width)
-    whole = posbias(capsys, *asked, "--wide")[1]
+    monkeypatch.setenv("COLUMNS", "300")
+    whole = posbias(capsys, *asked)[1]
     assert max(map(len, whole.splitlines())) > 100
     assert "p Wilcoxon" in whole

@@ -358,7 +358,7 @@ def test_an_output_that_cannot_encode_a_character_gets_its_escape(
 
 
 def test_data_for_a_closed_standard_output_is_refused(posbias_home: Path) -> None:
-    command = [*POSBIAS, "-q", "debias", "-", "--format", "tsv"]
+    command = [*POSBIAS, "-q", "debias", "-", "--set", "format=tsv"]
     done = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", *command],
         input="p\tone two\n",

@@ -47,7 +47,7 @@ def files(folder: Path) -> dict[str, bytes]:
             "found home/small, which is the input small",
         ),
         ("debias small --out home/small", "found home/small, which is the input small"),
-        ("debias a.run --format tsv --out a.run", "found a.run, which is the input a.run"),
+        ("debias a.run --set format=tsv --out a.run", "found a.run, which is the input a.run"),
         ("debias small --out ./home", "found ./home, which holds the input small"),
         (
             "merge x=small y=home/small --out home/small",
@@ -104,7 +104,7 @@ def test_an_input_is_never_replaced(home: Path, arguments: str, found: str) -> N
         ),
         (
             "position-bias small",
-            "--candidates test=a.run",
+            "--set candidates=test=a.run",
             "a.run",
             "found a.run, which is the input a.run",
         ),

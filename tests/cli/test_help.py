@@ -57,7 +57,7 @@ def test_every_command_stands_under_one_heading_on_one_line(
     monkeypatch.setenv("COLUMNS", "80")
     for name in (
         "posbias",
-        *(f"posbias {group}" for group in ("import", "train", "study", "pool", "leakage")),
+        *(f"posbias {group}" for group in ("import", "study", "pool", "leakage")),
     ):
         context = contexts[name]
         assert isinstance(context.command, click.Group)
@@ -69,28 +69,13 @@ def test_every_command_stands_under_one_heading_on_one_line(
             )
 
 
-def test_the_first_panel_holds_what_most_users_need_and_nothing_is_hidden(
-    contexts: Contexts,
-) -> None:
+def test_no_command_has_more_than_twenty_options(contexts: Contexts) -> None:
     for name, context in contexts.items():
         panels = dict(in_panels(context.command, context))
-        assert len(panels.get(Panel.BASIC, ())) <= 16, name
-        shown = {option.name for options in panels.values() for option in options}
-        options = {
-            one.name for one in context.command.get_params(context) if isinstance(one, click.Option)
-        }
-        assert shown == options, name
-        assert {"--quiet", "--help"} <= {
-            flag for option in panels[Panel.SHARED] for flag in option.opts
-        }, name
-
-
-def test_required_options_are_basic(contexts: Contexts) -> None:
-    for name, context in contexts.items():
-        for panel, options in in_panels(context.command, context):
-            assert panel is Panel.BASIC or not any(option.required for option in options), (
-                f"{name}, {panel}"
-            )
+        shown = [option for options in panels.values() for option in options]
+        flags = {flag for option in panels[Panel.SHARED] for flag in option.opts}
+        assert len(shown) <= 23, name  # with --help
+        assert {"--quiet", "--help"} <= flags, name
 
 
 def test_a_long_example_is_broken_so_that_a_shell_reads_it_as_one(
@@ -147,10 +132,10 @@ def test_posbias_alone_names_three_commands_to_begin_with(run_posbias: RunPosbia
             ),
         ),
         (
-            "train bert-cat x",
+            "train bert-cat x --out y",
             (
-                "posbias: posbias train: wanted a command; found 'bert-cat'; did you mean "
-                "bert_cat? (see posbias train --help)"
+                "posbias: KIND: wanted one of tk, bert_cat, bert_dot, knrm, duet, pacrr, "
+                "conv_knrm, colbert, mono_t5; found 'bert-cat'; did you mean bert_cat?"
             ),
         ),
         (
@@ -161,8 +146,8 @@ def test_posbias_alone_names_three_commands_to_begin_with(run_posbias: RunPosbia
             ),
         ),
         (
-            "retrieve x --out y --backend bm25",
-            "posbias: --backend: wanted one of bm25s, lucene; found 'bm25'; did you mean bm25s?",
+            "retrieve x --out y --set backend=bm25",
+            "posbias: backend: wanted one of bm25s, lucene; found 'bm25'; did you mean bm25s?",
         ),
         (
             "study position-bias x --models bert-cat --out y",

@@ -46,7 +46,7 @@ def test_sources_fields_and_variants_are_counted_apart(
     run_posbias: RunPosbias, folder: Path
 ) -> None:
     sources = ("--source", "m=train.tsv", "--source", "clicks=clicks.tsv")
-    done = run_posbias(*LEXICAL, *sources, "topics.txt", "--variants", "variants.tsv", "--json")
+    done = run_posbias(*LEXICAL, *sources, "topics.txt", "--set", "variants=variants.tsv", "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines() == ["4 pairs written to leaks"]
     rows = json.loads(done.stdout)["rows"]

@@ -67,13 +67,16 @@ def test_the_answer_comes_first_and_goes_to_the_other_commands(
         ("gone --test bench", "posbias: gone: wanted a collection"),
         ("rows.jsonl --test bench", "wanted a collection; found a file; import it first: posbias"),
         ("train --test bench:dev", "wanted a split 'dev'; found test"),
-        ("train --test bench --ngram 1", "posbias: --ngram: wanted"),
+        ("train --test bench --set ngram=1", "posbias: ngram: wanted"),
         (
-            "train --test bench --containment 0",
-            "posbias: --containment: wanted a share above 0, to 1; found 0",
+            "train --test bench --set containment=0",
+            "posbias: containment: wanted a share above 0, to 1; found 0",
         ),
         ("train --test bench --test bench", "posbias: --test: wanted different names"),
-        ("train --test bench --address a:1", "posbias: --address: wanted with --engine ray only"),
+        (
+            "train --test bench --set address=a:1",
+            "posbias: address: wanted with engine ray only",
+        ),
     ],
 )
 def test_bad_input_is_one_line(

@@ -98,7 +98,7 @@ def test_a_whole_number_beyond_64_bits_is_refused(
     options = [(name, option.opts[0]) for name, command in commands().items()
         for option in command.params
                if isinstance(option.type, click.types.IntParamType)]  # fmt: skip
-    assert len(options) > 400
+    assert len(options) > 100
     for name, flag in options[::4]:  # all have one type
         with pytest.raises(SystemExit) as stop:
             main([*name.split(), flag, str(2**80)])
@@ -170,7 +170,7 @@ def test_the_version_is_the_packages(run_posbias: RunPosbias) -> None:
         (["show", "nowhere"], "posbias: nowhere: wanted a collection (a folder, or a name under "),
         (
             ["import", "squad", "--test", "x"],
-            "posbias: posbias import squad: Missing option '--out'.",
+            "posbias: posbias import squad: wanted --out; found none; give it",
         ),
         (
             ["import", "squad", "--out", "x"],
@@ -197,12 +197,12 @@ def test_the_version_is_the_packages(run_posbias: RunPosbias) -> None:
             "posbias: SHELL: wanted one of bash, zsh, fish; found 'tcsh'; pick one",
         ),
         (
-            ["retrieve", "x", "--out", "y", "--backend", "elastic"],
-            "posbias: --backend: wanted one of bm25s, lucene; found 'elastic'; pick one",
+            ["retrieve", "x", "--out", "y", "--set", "backend=elastic"],
+            "posbias: backend: wanted one of bm25s, lucene; found 'elastic'; pick one",
         ),
         (
-            ["retrieve", "x", "--out", "y", "--preset", "mine"],
-            "posbias: --preset: wanted one of anserini, msmarco, robertson; found 'mine'; pick one",
+            ["retrieve", "x", "--out", "y", "--set", "preset=mine"],
+            "posbias: preset: wanted one of anserini, msmarco, robertson; found 'mine'",
         ),
         (["train", "tk", "x", "--out", "y", "--loss", "mine"], "posbias: --loss: wanted one of "),
         (["debias", "x", "--words", "mine"], "posbias: --words: wanted one of "),

@@ -48,7 +48,15 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int
 def test_place_prints_what_it_did(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    arguments = (source, "--density", "front:0.8", "--out", tmp_path / "front", "--match-distance")
+    arguments = (
+        source,
+        "--density",
+        "front:0.8",
+        "--out",
+        tmp_path / "front",
+        "--set",
+        "match_distance=true",
+    )
     code, out, err = run(capsys, "place", *arguments)
     assert code == 0
     assert "front: 40 passages, " in out
@@ -61,7 +69,9 @@ def test_place_prints_what_it_did(
 def test_json_and_a_histogram_of_posbias(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = run(capsys, "histogram", source, "--json", "--bins", "4", "--resamples", "100")
+    code, out, _ = run(
+        capsys, "histogram", source, "--json", "--bins", "4", "--set", "resamples=100"
+    )
     assert code == 0
     (tmp_path / "histogram.json").write_text(out)
     arguments = (
@@ -73,7 +83,7 @@ def test_json_and_a_histogram_of_posbias(
         "--seed",
         "3",
     )
-    code, out, _ = run(capsys, "place", *arguments, "--one-question", "--json")
+    code, out, _ = run(capsys, "place", *arguments, "--set", "one_question=true", "--json")
     assert code == 0
     # of 120 answers 80 start in the second quarter and 40 in the third
     assert Collection(tmp_path / "placed").manifest.settings["density"]["counts"] == [0, 80, 40, 0]
@@ -87,7 +97,7 @@ def test_json_and_a_histogram_of_posbias(
         (["--density", "front"], "--density: wanted uniform, front:X"),
         (["--density", "end:2"], "found end:2"),
         (["--density", "nowhere.json"], "found nowhere.json"),
-        ([], "Missing option '--density'"),
+        ([], "wanted --density; found none"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(

@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import click
 import pytest
-from click.core import ParameterSource
 
-from positionbias.cli.groups import study, train
+from positionbias.cli.groups import study
 from positionbias.core.operation import Given
-from positionbias.ops.study_command import settings_of_command
-from positionbias.papers import PAPERS, command_of
+from positionbias.ops.study_command import settings_of_command, study_command
+from positionbias.ops.train_command import TRAIN
+from positionbias.papers import PAPERS, StudyCommand, command_of
+from positionbias.training.quick import quick_shape, quick_training
 
 
 def settings_of(*arguments: str) -> Any:
     """What ``study position-bias`` would be run with."""
     command = study.get_command(click.Context(study), "position-bias")
     assert command is not None
-    with command.make_context("position-bias", ["squad", "--out", "x", *arguments]) as context:
-        sources = {name: context.get_parameter_source(name) for name in context.params}
-        stated = [name for name, source in sources.items() if source is ParameterSource.COMMANDLINE]
-        return settings_of_command(command_of("position-bias"), Given(context.params, stated))
+    made: list[Any] = []
+
+    def settings_alone(of: StudyCommand, given: Given) -> Any:
+        made.append(settings_of_command(of, given))
+        raise click.Abort
+
+    with (
+        mock.patch("positionbias.ops.study_command.settings_of_command", settings_alone),
+        pytest.raises(click.Abort),
+    ):
+        command.main(["squad", "--out", "x", *arguments], standalone_mode=False)
+    return made[0]
 
 
 def test_a_quick_study_has_one_small_training() -> None:
@@ -46,14 +56,14 @@ def test_a_quick_study_has_one_small_training() -> None:
 def test_what_is_given_counts_more() -> None:
     given = (
         "--quick",
-        "--depth",
-        "20",
+        "--set",
+        "depth=20",
         "--seeds",
         "4",
         "--seeds",
         "5",
-        "--max-steps",
-        "100000",
+        "--set",
+        "max_steps=100000",
         "--set",
         "layers=3",
     )
@@ -66,37 +76,23 @@ def test_what_is_given_counts_more() -> None:
 
 
 def test_a_warm_up_in_another_form_counts_more() -> None:
-    for given in (("--warmup-steps", "50"), ("--set", "warmup_steps=50")):
+    for given in (("--set", "warmup_steps=50"), ("--set", "warmup_steps=50")):
         (model,) = settings_of("--quick", *given).models
         assert (model.training.warmup_steps, model.training.warmup_share) == (50, 0)
 
 
 def test_the_probe_of_the_study_is_not_that_of_its_trainings() -> None:
-    settings = settings_of("--quick", "--probe-passages", "50")
+    settings = settings_of("--quick", "--set", "probe_passages=50")
     assert (settings.probe_passages, settings.models[0].training.probe_passages) == (50, 500)
 
 
 @pytest.mark.parametrize("name", [name for name in PAPERS if command_of(name).quick])
-def test_every_size_of_a_quick_study_is_an_option_of_it(name: str) -> None:
-    command = study.get_command(click.Context(study), name)
-    assert command is not None
-    (flag,) = (one for one in command.params if one.name == "quick")
-    context = click.Context(command)
-    assert flag.callback is not None
-    flag.callback(context, flag, True)
-    names = {one.name for one in command.params}
-    assert context.default_map is not None
-    assert set(context.default_map) <= names
+def test_every_size_of_a_quick_study_is_a_setting_of_it(name: str) -> None:
+    parameters = {one.name: one for one in study_command(name).parameters}
+    assert set(parameters["quick"].of.implies) <= parameters.keys()
 
 
 @pytest.mark.parametrize("kind", ["tk", "knrm", "bert_cat"])
-def test_every_setting_of_a_quick_training_is_an_option_of_it(kind: str) -> None:
-    command = train.get_command(click.Context(train), kind)
-    assert command is not None
-    (flag,) = (one for one in command.params if one.name == "quick")
-    context = click.Context(command)
-    assert flag.callback is not None
-    flag.callback(context, flag, True)
-    assert context.default_map is not None
-    assert set(context.default_map) <= {one.name for one in command.params}
-    assert context.default_map["most_depth"] == 10
+def test_every_setting_of_a_quick_training_is_one_of_it(kind: str) -> None:
+    names = {one.name for one in (*TRAIN.parameters, *TRAIN.further(kind))}
+    assert {*quick_training(kind), *quick_shape(kind)} <= names

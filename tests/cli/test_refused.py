@@ -41,37 +41,40 @@ def refusal(arguments: str) -> str:
             "each once; found none; give --positions again",
         ),
         # options that do nothing
-        (f"{LEAKED} --patience 3", "--patience: wanted a validation; found no --validation-split"),
         (
-            "study tripclick x --test-split test --models tk --out ./s --patience 3",
-            "--patience: wanted a validation",
+            f"{LEAKED} --set patience=3",
+            "patience: wanted a validation; found no validation_split",
         ),
         (
-            f"train tk x {TRAIN} --patience 3",
-            "--patience: wanted a validation; found no --validation-cand",
+            "study tripclick x --test-split test --models tk --out ./s --set patience=3",
+            "patience: wanted a validation",
         ),
         (
-            f"train tk x {TRAIN} --most-depth 20",
-            "--most-depth: wanted a validation; found no --validation-cand",
+            f"train tk x {TRAIN} --set patience=3",
+            "patience: wanted a validation; found no --validation-cand",
         ),
         (
-            f"train tk x {TRAIN} --probe-passages 20",
-            "--probe-passages: wanted a validation; found no --valid",
+            f"train tk x {TRAIN} --set most_depth=20",
+            "most_depth: wanted a validation; found no --validation-cand",
         ),
         (
-            f"train tk x {TRAIN} --relative-distance 4",
-            "wanted --positions relative, which it is of; found --positions sinusoid",
+            f"train tk x {TRAIN} --set probe_passages=20",
+            "probe_passages: wanted a validation; found no --valid",
         ),
         (
-            f"train tk x {TRAIN} --temperature 2",
-            "--temperature: wanted --loss kl, which it is of; found --loss hinge",
+            f"train tk x {TRAIN} --set relative_distance=4",
+            "wanted positions relative, which it is of; found positions sinusoid",
         ),
         (
-            f"train tk x {TRAIN} --hinge-margin 2 --loss lce",
-            "--hinge-margin: wanted --loss hinge, which it is of; found --loss lce",
+            f"train tk x {TRAIN} --set temperature=2",
+            "temperature: wanted --loss kl, which it is of; found --loss hinge",
         ),
         (
-            f"train colbert x {TRAIN} --encoder e --kernel-learning-rate 0.1",
+            f"train tk x {TRAIN} --set hinge_margin=2 --loss lce",
+            "hinge_margin: wanted --loss hinge, which it is of; found --loss lce",
+        ),
+        (
+            f"train colbert x {TRAIN} --encoder e --set kernel_learning_rate=0.1",
             "wanted a model with kernels (tk, knrm, conv_knrm",
         ),
         (
@@ -79,13 +82,13 @@ def refusal(arguments: str) -> str:
             "--encoder: wanted --detector semantic or both",
         ),
         (
-            "leakage find a b --detector lexical --out ./l --device cpu",
-            "--device: wanted --detector semantic or both",
+            "leakage find a b --detector lexical --out ./l --set device=cpu",
+            "device: wanted --detector semantic or both",
         ),
         # names given twice
         (
-            "study position-bias x --out ./s --candidates test=A --candidates test=B",
-            "--candidates: wanted each name once",
+            "study position-bias x --out ./s --set candidates=test=A --set candidates=test=B",
+            "candidates: wanted each name once",
         ),
         (
             "study position-bias x --out ./s --set tk.heads=2 --set tk.heads=4",
@@ -107,14 +110,14 @@ def whole(small_collection: Collection) -> str:
     place = small_collection.path
     write_run(place.parent / "test.run", Run("r", [("q3", ["p-bridge", "p-word"], [2.0, 1.0])]))
     return (
-        f"study position-bias {place} --validation-split test --dry-run --out "
+        f"study position-bias {place} --set validation_split=test --dry-run --out "
         f"{place.parent / 'study'}"
     )
 
 
 def test_candidates_of_another_split_are_refused_in_a_dry_run(whole: str, tmp_path: Path) -> None:
-    found = refusal(f"{whole} --candidates train={tmp_path / 'test.run'}")
+    found = refusal(f"{whole} --set candidates=train={tmp_path / 'test.run'}")
     assert (
-        "test.run: wanted queries of split 'train'; found none; check that --candidates names "
+        "test.run: wanted queries of split 'train'; found none; check that candidates names "
         "the split"
     ) in found

@@ -77,13 +77,13 @@ def test_depth_name_and_compression(rerank, run_path, tmp_path):
     ("arguments", "complaint"),
     [
         (("--split", "train"), "wanted queries of the split; found 18 unknown"),
-        (("--split", "dev"), "wanted split 'dev'"),
+        (("--set", "split=dev"), "wanted split 'dev'"),
         (("--depth", 0), "--depth: wanted at least 1; found 0; raise it"),
         (
-            ("--batch-tokens", -1),
-            "--batch-tokens: wanted at least 0; found -1; 0 leaves it to the device",
+            ("--set", "batch_tokens=-1"),
+            "batch_tokens: wanted at least 0; found -1; 0 leaves it to the device",
         ),
-        (("--precision", "int4"), "--precision: wanted one of"),
+        (("--set", "precision=int4"), "precision: wanted one of"),
         (("--model", "nothing-here"), "nothing-here: wanted a folder"),
         (("--candidates", "none.run"), "none.run: wanted a readable file"),
     ],
@@ -148,7 +148,7 @@ def cat(tmp_path):
 
 def test_a_model_that_reads_pairs(rerank, run_path, cat, tmp_path):
     code, out, err = rerank(
-        "--out", tmp_path / "cat.run", "--json", "--precision", "bfloat16", **{"--model": cat}
+        "--out", tmp_path / "cat.run", "--json", "--set", "precision=bfloat16", **{"--model": cat}
     )
     assert code == 0, err
     run, before = read_run(tmp_path / "cat.run"), read_run(run_path)
@@ -190,7 +190,7 @@ def test_a_function_of_ones_own(rerank, run_path, tmp_path, monkeypatch):
     assert done.name == "own:shortest"
     assert done.pairs == read_run(run_path).pairs  # no depth was tuned: all candidates
     code, out, err = rerank(
-        "--out", tmp_path / "other.run", "--kind", "bi-encoder", **{"--model": "own:shortest"}
+        "--out", tmp_path / "other.run", "--set", "kind=bi-encoder", **{"--model": "own:shortest"}
     )
     assert (code, out, err.count("\n")) == (2, "", 1)
 

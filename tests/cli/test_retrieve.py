@@ -58,9 +58,9 @@ def test_presets_and_settings(small_collection, tmp_path, capsys):
         made = json.loads(out.with_name(f"{out.name}.manifest.json").read_text())["settings"]
         return made["k1"], made["b"]
 
-    assert settings("--preset", "msmarco") == (0.82, 0.68)
-    assert settings("--preset", "msmarco", "--b", "0") == (0.82, 0.0)
-    assert settings("--k1", "1.5") == (1.5, 0.4)
+    assert settings("--set", "preset=msmarco") == (0.82, 0.68)
+    assert settings("--set", "preset=msmarco", "--set", "b=0") == (0.82, 0.0)
+    assert settings("--set", "k1=1.5") == (1.5, 0.4)
 
 
 def test_queries_without_a_known_term_are_counted(small_collection, tmp_path, capsys):
@@ -85,18 +85,21 @@ def test_queries_without_a_known_term_are_counted(small_collection, tmp_path, ca
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--k1", "-1"), "--k1: wanted a number from 0"),
-        (("--b", "1.5"), "--b: wanted a number from 0 to 1"),
-        (("--b", "x"), "'--b'"),
+        (("--set", "k1=-1"), "k1: wanted a number from 0"),
+        (("--set", "b=1.5"), "b: wanted a number from 0 to 1"),
+        (("--set", "b=x"), "b: wanted a number"),
         (("--depth", "0"), "--depth: wanted at least 1"),
         (
-            ("--preset", "best"),
-            "--preset: wanted one of anserini, msmarco, robertson; found 'best'; pick one",
+            ("--set", "preset=best"),
+            "preset: wanted one of anserini, msmarco, robertson; found 'best'; pick one",
         ),
-        (("--backend", "best"), "--backend: wanted one of bm25s, lucene; found 'best'; pick one"),
         (
-            ("--backend", "lucene", "--engine", "ray"),
-            "--engine: wanted local with --backend lucene",
+            ("--set", "backend=best"),
+            "backend: wanted one of bm25s, lucene; found 'best'; pick one",
+        ),
+        (
+            ("--set", "backend=lucene", "--set", "engine=ray"),
+            "engine: wanted local with backend lucene",
         ),
         (("--split", "dev"), "wanted split 'dev'"),
     ],
@@ -150,8 +153,8 @@ def test_without_the_extra_one_line_says_what_brings_it(
         small_collection.path,
         "--out",
         tmp_path / "x.run",
-        "--backend",
-        "lucene",
+        "--set",
+        "backend=lucene",
     )
     code, out, err = posbias(capsys, *arguments)
     assert (code, out, err.count("\n")) == (2, "", 1)
@@ -168,10 +171,10 @@ def test_lucene_in_a_process_of_its_own_says_nothing_but_ours(
         small_collection.path,
         "--split",
         "train",
-        "--backend",
-        "lucene",
-        "--preset",
-        "msmarco",
+        "--set",
+        "backend=lucene",
+        "--set",
+        "preset=msmarco",
         "--out",
         out,
     )

@@ -41,7 +41,7 @@ def test_a_rotated_collection_keeps_its_originals_queries(
     run_posbias: RunPosbias, collection: Collection, tmp_path: Path
 ) -> None:
     assert run_posbias("debias", "./planted", "--out", "./rotated").returncode == 0
-    for source, more in (("planted", []), ("rotated", ["--answers-of", "./planted"])):
+    for source, more in (("planted", []), ("rotated", ["--set", "answers_of=./planted"])):
         done = run_posbias(
             "select", f"./{source}", "--answers-in", "0:0.3", *more, "--out", f"./{source}-front"
         )
@@ -63,11 +63,11 @@ def test_a_rotated_collection_keeps_its_originals_queries(
             "--queries: wanted 31 queries of split 'train'",
         ),
         (
-            ["--answers-in", "0:1", "--split", "dev"],
+            ["--answers-in", "0:1", "--set", "split=dev"],
             "wanted split 'dev'; found train, validation, test",
         ),
-        (["--answers-in", "0:1", "--answers-of", "nowhere"], "nowhere: wanted a collection"),
-        ([], "Missing option '--answers-in'"),
+        (["--answers-in", "0:1", "--set", "answers_of=nowhere"], "nowhere: wanted a collection"),
+        ([], "wanted --answers-in; found none"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -36,15 +36,15 @@ SMALL = [
     for item in ("--set", f"tk.{name}={size}")
 ]
 LITTLE = (
-    "--depth", 3, "--train-depth", 3, "--max-steps", 1, "--validate-every", 1, "--batch-size", 4,
-    "--threads", 1,
+    *(part for setting in ("depth=3", "train_depth=3", "max_steps=1", "validate_every=1",
+    "batch_size=4", "threads=1") for part in ("--set", setting)),
     "--seeds", 1, "--rotations", 1, *SMALL,
 )  # fmt: skip
 
 
 def test_a_study(collection, tmp_path, capsys):
     command = ("study", "position-bias", collection.path, "--out", tmp_path / "study", *LITTLE)
-    code, out, err = posbias(capsys, *command, "--probe-passages", 10, "--seed", 2)
+    code, out, err = posbias(capsys, *command, "--set", "probe_passages=10", "--seed", 2)
     assert code == 0, err
     assert "What was found" in out
     assert "Trainings on original and on rotated test passages" in out
@@ -58,7 +58,7 @@ def test_a_study(collection, tmp_path, capsys):
     assert (settings["seed"], settings["seeds"], settings["draws"]) == (2, [1], [1])
     assert (settings["depth"], training["most_depth"]) == (3, 3)
 
-    code, out, err = posbias(capsys, *command, "--probe-passages", 10, "--seed", 2, "--json")
+    code, out, err = posbias(capsys, *command, "--set", "probe_passages=10", "--seed", 2, "--json")
     assert code == 0
     steps = [
         line
@@ -116,19 +116,19 @@ def test_three_seeds_and_two_rotations_from_seed_on_where_none_are_named(
         ),
         (("--set", "tk.headz=2"), "found 'headz'"),
         (("--seeds", 1, "--seeds", 1), "--seeds: wanted at least one, each once; found 1, 1"),
-        (("--candidates", "test"), "--candidates: wanted SPLIT=RUN; found 'test'"),
+        (("--set", "candidates=test"), "candidates: wanted SPLIT=RUN; found 'test'"),
         (
-            ("--candidates", "dev=x.run"),
-            "--candidates: wanted splits of the study (train, validation, test); found 'dev'",
+            ("--set", "candidates=dev=x.run"),
+            "candidates: wanted splits of the study (train, validation, test); found 'dev'",
         ),
-        (("--candidates", "test=nowhere.run"), "nowhere.run: wanted a readable file"),
+        (("--set", "candidates=test=nowhere.run"), "nowhere.run: wanted a readable file"),
         (("--test-split", "dl19"), "found no dl19 (there are train, validation, test)"),
-        (("--validation-split", "dev"), "wanted the splits train, dev, test; found no dev"),
-        (("--depth", 0), "--depth: wanted at least 1; found 0"),
-        (("--train-depth", 0), "--train-depth: wanted at least 1"),
-        (("--probe-passages", 0), "--probe-passages: wanted at least 1"),
-        (("--b", 2), "--b: wanted a number from 0 to 1"),
-        (("--max-steps", 0), "--max-steps: wanted at least 1"),
+        (("--set", "validation_split=dev"), "wanted the splits train, dev, test; found no dev"),
+        (("--set", "depth=0"), "depth: wanted at least 1; found 0"),
+        (("--set", "train_depth=0"), "train_depth: wanted at least 1"),
+        (("--set", "probe_passages=0"), "probe_passages: wanted at least 1"),
+        (("--set", "b=2"), "b: wanted a number from 0 to 1"),
+        (("--set", "max_steps=0"), "max_steps: wanted at least 1"),
     ],
 )
 def test_one_clear_line(collection, tmp_path, capsys, arguments, complaint):

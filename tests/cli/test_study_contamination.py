@@ -14,14 +14,23 @@ from positionbias.models.settings import EncoderSettings
 
 from ..tiny import PLANTED, TINY, planted
 
-GIVEN = ["--target", "test", "--target-relevant-from", 1, "--out", "./study", "--depth", 6]
+GIVEN = [
+    "--target",
+    "test",
+    "--set",
+    "target_relevant_from=1",
+    "--out",
+    "./study",
+    "--set",
+    "depth=6",
+]
 GIVEN += [
-    "--train-depth",
-    8,
-    "--threads",
-    1,
-    "--batch-size",
-    8,
+    "--set",
+    "train_depth=8",
+    "--set",
+    "threads=1",
+    "--set",
+    "batch_size=8",
     "--loss",
     "kl",
     "--seeds",
@@ -46,7 +55,7 @@ def command(collection: Collection) -> list[object]:
     place = collection.path.parent / "small"
     make_encoder([collection], place, EncoderSettings(layers=1, width=8, heads=2, pieces=120))
     given: list[object] = ["study", "contamination", collection.path, *GIVEN, "--encoder", place]
-    given += ["--models", "tk", "--models", "bert_dot", "--learning-rate", 1e-3]
+    given += ["--models", "tk", "--models", "bert_dot", "--set", "learning_rate=1e-3"]
     for assignment in SHAPE:
         given += ["--set", f"tk.{assignment}"]
     return given
@@ -66,11 +75,11 @@ def test_bad_options(
         ),
         (
             ["--source", "test"],
-            "--source, --target, --validation-split: wanted different splits; found",
+            "--source, --target, validation_split: wanted different splits; found",
         ),
         (["--target", "dl19"], "found no dl19 (there are train, validation, test)"),
         (
-            ["--target-relevant-from", 3],
+            ["--set", "target_relevant_from=3"],
             "wanted passages judged 3 or higher in target 'test'; found none",
         ),
         (["--models", "bm25"], "--models: wanted one of tk,"),
@@ -80,8 +89,8 @@ def test_bad_options(
             "--contaminate: wanted splits among test; found 'train'",
         ),
         (
-            ["--warmup-steps", 3, "--warmup-share", 0.2],
-            "--warmup-share: wanted a share from 0 to 1, or --warmup-steps",
+            ["--set", "warmup_steps=3", "--set", "warmup_share=0.2"],
+            "warmup_share: wanted a share from 0 to 1, or warmup_steps",
         ),
     ):
         with pytest.raises(SystemExit) as stop:

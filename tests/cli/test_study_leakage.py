@@ -19,12 +19,25 @@ GIVEN = [
     "train",
     "--out",
     "./study",
-    "--depth",
-    6,
+    "--set",
+    "depth=6",
     "--leaked-queries",
     4,
 ]
-GIVEN += ["--size", 12, "--size", 20, "--folds", 3, "--threads", 1, "--batch-size", 4, "--seeds", 1]
+GIVEN += [
+    "--size",
+    12,
+    "--size",
+    20,
+    "--set",
+    "folds=3",
+    "--set",
+    "threads=1",
+    "--set",
+    "batch_size=4",
+    "--seeds",
+    1,
+]
 SHAPE = [
     f"{name}={getattr(TINY, name)}"
     for name in ("dimension", "layers", "heads", "head_size", "feed_forward")
@@ -56,12 +69,12 @@ def test_the_plan_and_bad_options(
     for more, line in (
         (["--size", 13], "--size: wanted an even number of instances, two per query; found 13"),
         (
-            ["--leakage", "test"],
-            "--leakage: wanted no, and a leakage to compare with it (msm, test); found test",
+            ["--set", "leakage=test"],
+            "leakage: wanted no, and a leakage to compare with it (msm, test); found test",
         ),
         (["--source", "validation"], "found no validation (there are train, topics)"),
-        (["--folds", 20], "wanted at least one query per fold; found 12 for 20 folds"),
-        (["--patience", 3], "--patience: wanted a validation; found this study"),
+        (["--set", "folds=20"], "wanted at least one query per fold; found 12 for 20 folds"),
+        (["--set", "patience=3"], "patience: wanted a validation; found this study"),
         (["--models", "bm25"], "--models: wanted one of tk,"),
     ):
         done = run_posbias(*command, *more)

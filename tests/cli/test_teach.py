@@ -121,18 +121,18 @@ def test_an_order_from_outside_and_its_student(
     asked = ("--scores", table, "--order-only", "--out", scores, "--overwrite")
     assert posbias("teach", collection.path, *asked)[0] == 0
     small = (
-        "--dimension",
-        8,
-        "--layers",
-        1,
-        "--heads",
-        2,
-        "--head-size",
-        3,
-        "--feed-forward",
-        6,
-        "--threads",
-        1,
+        "--set",
+        "dimension=8",
+        "--set",
+        "layers=1",
+        "--set",
+        "heads=2",
+        "--set",
+        "head_size=3",
+        "--set",
+        "feed_forward=6",
+        "--set",
+        "threads=1",
     )
     student = (
         "train",
@@ -140,10 +140,10 @@ def test_an_order_from_outside_and_its_student(
         collection.path,
         "--teacher-scores",
         scores,
-        "--max-steps",
-        2,
-        "--group-size",
-        3,
+        "--set",
+        "max_steps=2",
+        "--set",
+        "group_size=3",
         *small,
     )
     code, _, err = posbias(*student, "--loss", "kl", "--out", tmp_path / "kl.ckpt")

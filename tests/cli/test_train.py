@@ -15,10 +15,9 @@ from positionbias.training.state import unfinished
 from ..tiny import candidates, planted, tiny_encoder
 
 SMALL = (
-    *("--dimension", 8, "--layers", 1, "--heads", 2, "--head-size", 3, "--feed-forward", 6,
-    "--threads", 1),
-    *("--max-steps", 4, "--validate-every", 2, "--batch-size", 8, "--probe-passages", 20,
-    "--learning-rate", 0.05),
+    *(part for setting in ("dimension=8", "layers=1", "heads=2", "head_size=3", "feed_forward=6",
+    "threads=1", "max_steps=4", "validate_every=2", "probe_passages=20", "learning_rate=0.05")
+    for part in ("--set", setting)), "--batch-size", 8,
 )  # fmt: skip
 
 
@@ -58,23 +57,24 @@ def test_remedies_in_training(train, tmp_path):
     code, _, err = train(
         "--out",
         tmp_path / "tk.ckpt",
-        "--shuffle-at-reading",
-        "--consistency",
-        0.1,
-        "--offset-positions",
-        20,
+        "--set",
+        "shuffle_at_reading=true",
+        "--set",
+        "consistency=0.1",
+        "--set",
+        "offset_positions=20",
     )
     assert code == 0, err
     settings = load_checkpoint(tmp_path / "tk.ckpt").manifest.settings
     assert settings["training"]["offset_positions"] == 20
     assert settings["training"]["consistency"] == 0.1
     code, _, err = train(
-        "--out", tmp_path / "none.ckpt", "--positions", "none", "--offset-positions", 5
+        "--out", tmp_path / "none.ckpt", "--set", "positions=none", "--set", "offset_positions=5"
     )
     assert (
         code,
         err.startswith(
-            "posbias: --offset-positions: wanted a model with absolute positions; found tk"
+            "posbias: offset_positions: wanted a model with absolute positions; found tk"
         ),
     ) == (2, True)
     assert not (tmp_path / "none.ckpt").exists()
@@ -133,7 +133,7 @@ def test_resumed(train, tmp_path, monkeypatch):
     code, _, err = train("--out", out)
     assert (code, err.count("\n")) == (2, 1)
     assert "continue it with --resume" in err
-    code, _, err = train("--out", out, "--resume", "--learning-rate", 0.01)
+    code, _, err = train("--out", out, "--resume", "--set", "learning_rate=0.01")
     assert (code, err.count("\n")) == (2, 1)
     assert "(training.learning_rate = 0.05); found training.learning_rate = 0.01" in err
     code, _, err = train("--out", out, "--resume")
@@ -151,21 +151,21 @@ def test_resumed(train, tmp_path, monkeypatch):
     [
         (("--resume",), "wanted a training to resume; found none"),
         (("--batch-size", 0), "--batch-size: wanted at least 1"),
-        (("--learning-rate", "nan"), "--learning-rate: wanted a number above 0"),
-        (("--threads", -1), "--threads: wanted at least 0"),
-        (("--dimension", 7), "--dimension: wanted an even number"),
-        (("--embedding-deviation", -1), "--embedding-deviation: wanted a number from 0"),
-        (("--relevant-from", 0), "--relevant-from: wanted a grade from 1"),
-        (("--precision", "int4"), "--precision: wanted one of"),
-        (("--precision", "float16"), "--precision: float16 needs a GPU; found cpu"),
-        (("--accumulate", 0), "--accumulate: wanted at least 1"),
-        (("--bucket", 0), "--bucket: wanted at least 1"),
-        (("--clip", -1), "--clip: wanted a number from 0"),
+        (("--set", "learning_rate=nan"), "learning_rate: wanted a number above 0"),
+        (("--set", "threads=-1"), "threads: wanted at least 0"),
+        (("--set", "dimension=7"), "dimension: wanted an even number"),
+        (("--set", "embedding_deviation=-1"), "embedding_deviation: wanted a number from 0"),
+        (("--set", "relevant_from=0"), "relevant_from: wanted a grade from 1"),
+        (("--set", "precision=int4"), "precision: wanted one of"),
+        (("--set", "precision=float16"), "precision: float16 needs a GPU; found cpu"),
+        (("--set", "accumulate=0"), "accumulate: wanted at least 1"),
+        (("--set", "bucket=0"), "bucket: wanted at least 1"),
+        (("--set", "clip=-1"), "clip: wanted a number from 0"),
         (
-            ("--start", "."),
-            "--dimension: wanted no shape beside --start, which has its own; found 8; leave it out",
+            ("--set", "start=."),
+            "dimension: wanted no shape beside start, which has its own; found 8; leave it out",
         ),
-        (("--split", "dev"), "wanted split 'dev'; found train, validation, test"),
+        (("--set", "split=dev"), "wanted split 'dev'; found train, validation, test"),
         (
             ("--word-vectors", "none.txt"),
             "--word-vectors: wanted a path to read; found nothing at none.txt",
@@ -221,18 +221,18 @@ def over_encoder(collection, runs, capsys):
             runs["train"],
             "--validation-candidates",
             runs["validation"],
-            "--threads",
-            1,
+            "--set",
+            "threads=1",
         )
         steps = (
-            "--max-steps",
-            4,
-            "--validate-every",
-            2,
+            "--set",
+            "max_steps=4",
+            "--set",
+            "validate_every=2",
             "--batch-size",
             4,
-            "--learning-rate",
-            1e-3,
+            "--set",
+            "learning_rate=1e-3",
         )
         return posbias(capsys, "train", kind, collection.path, *options, *steps, *arguments)
 
@@ -241,7 +241,7 @@ def over_encoder(collection, runs, capsys):
 
 @pytest.mark.parametrize(
     ("kind", "length"),
-    [("bert_cat", "--pair-length"), ("bert_dot", "--passage-length"), ("colbert", "--dimension")],
+    [("bert_cat", "pair_length"), ("bert_dot", "passage_length"), ("colbert", "dimension")],
 )
 def test_over_an_encoder(over_encoder, encoder, tmp_path, kind, length):
     out = tmp_path / "m.ckpt"
@@ -249,12 +249,12 @@ def test_over_an_encoder(over_encoder, encoder, tmp_path, kind, length):
         kind,
         "--encoder",
         encoder,
-        length,
-        100,
-        "--accumulate",
-        2,
-        "--tracker",
-        "tensorboard",
+        "--set",
+        f"{length}=100",
+        "--set",
+        "accumulate=2",
+        "--set",
+        "tracker=tensorboard",
         "--out",
         out,
     )
@@ -267,7 +267,7 @@ def test_over_an_encoder(over_encoder, encoder, tmp_path, kind, length):
     assert "MATS" not in err
     checkpoint = load_checkpoint(out)
     assert (checkpoint.manifest.command, checkpoint.model.kind) == (f"train {kind}", kind)
-    assert checkpoint.manifest.settings["model"][length[2:].replace("-", "_")] == 100
+    assert checkpoint.manifest.settings["model"][length] == 100
     assert checkpoint.manifest.settings["encoder"] == {
         "name": "encoder",
         "checksum": model_checksum(encoder),
@@ -286,7 +286,7 @@ def test_over_an_encoder(over_encoder, encoder, tmp_path, kind, length):
 def test_going_on_from_a_checkpoint(over_encoder, encoder, tmp_path):
     assert over_encoder("bert_dot", "--encoder", encoder, "--out", tmp_path / "a.ckpt")[0] == 0
     code, _, err = over_encoder(
-        "bert_dot", "--start", tmp_path / "a.ckpt", "--out", tmp_path / "b.ckpt"
+        "bert_dot", "--set", f"start={tmp_path / 'a.ckpt'}", "--out", tmp_path / "b.ckpt"
     )
     assert code == 0, err
     first, second = load_checkpoint(tmp_path / "a.ckpt"), load_checkpoint(tmp_path / "b.ckpt")
@@ -296,15 +296,15 @@ def test_going_on_from_a_checkpoint(over_encoder, encoder, tmp_path):
     at_best = next(row for row in first.training.log if row["step"] == first.training.best_step)
     assert second.training.log[0]["ndcg"] == at_best["ndcg"]
     code, _, err = over_encoder(
-        "bert_cat", "--start", tmp_path / "a.ckpt", "--out", tmp_path / "c.ckpt"
+        "bert_cat", "--set", f"start={tmp_path / 'a.ckpt'}", "--out", tmp_path / "c.ckpt"
     )
     assert (code, err.count("\n")) == (2, 1)
-    assert "--start: wanted a checkpoint of kind bert_cat; found bert_dot" in err
+    assert "start: wanted a checkpoint of kind bert_cat; found bert_dot" in err
     code, _, err = over_encoder(
-        "bert_dot", "--start", tmp_path / "none", "--out", tmp_path / "c.ckpt"
+        "bert_dot", "--set", f"start={tmp_path / 'none'}", "--out", tmp_path / "c.ckpt"
     )
     assert (code, err.count("\n")) == (2, 1)
-    assert "--start: wanted a path to read; found nothing at " in err
+    assert "start: wanted a path to read; found nothing at " in err
 
 
 # -- other losses, and no validation ---------------------------------------------------------------
@@ -316,12 +316,12 @@ def unvalidated(collection, runs, capsys):
         settings = (
             "--candidates",
             runs["train"],
-            "--threads",
-            1,
+            "--set",
+            "threads=1",
             "--batch-size",
             8,
-            "--learning-rate",
-            1e-3,
+            "--set",
+            "learning_rate=1e-3",
         )
         return posbias(capsys, "train", kind, collection.path, *settings, *arguments)
 
@@ -352,8 +352,8 @@ def unvalidated(collection, runs, capsys):
         ("tk", ("--epochs", 0), "--epochs: wanted at least 1"),
         (
             "tk",
-            ("--epochs", 2, "--max-steps", 9),
-            "--epochs, --max-steps: wanted one of the two; found 2 and 9; give one",
+            ("--epochs", 2, "--set", "max_steps=9"),
+            "--epochs, max_steps: wanted one of the two; found 2 and 9; give one",
         ),
         ("mono_t5", (), "t5-base: wanted a folder, or the id of a model"),
     ],
@@ -403,7 +403,7 @@ def test_any_tracker_gets_each_validation(over_encoder, encoder, tmp_path, monke
     monkeypatch.setattr(tracking, "_available_trackers", [tracking.LoggerType.WANDB])
     assert accelerator.LOGGER_TYPE_TO_CLASS is tracking.LOGGER_TYPE_TO_CLASS
     code, _, err = over_encoder(
-        "bert_dot", "--encoder", encoder, "--tracker", "wandb", "--out", tmp_path / "m.ckpt"
+        "bert_dot", "--encoder", encoder, "--set", "tracker=wandb", "--out", tmp_path / "m.ckpt"
     )
     assert code == 0, err
     started, *rows, ended = kept
@@ -434,11 +434,11 @@ def test_any_tracker_gets_each_validation(over_encoder, encoder, tmp_path, monke
             "--word-vectors: wanted a path to read; found nothing at gone.vec; check it",
         ),
         (
-            "--start",
-            "gone.ckpt",
-            "--start: wanted a path to read; found nothing at gone.ckpt; check it",
+            "--set",
+            "start=gone.ckpt",
+            "start: wanted a path to read; found nothing at gone.ckpt; check it",
         ),
-        ("--validation-split", "text", "found train, validation, test; did you mean test?"),
+        ("--set", "validation_split=text", "found train, validation, test; did you mean test?"),
     ],
 )
 def test_what_is_not_there_is_named_with_its_flag(train, tmp_path, flag, value, complaint):
@@ -451,18 +451,20 @@ def test_a_number_of_validation_queries_wants_candidates(collection, runs, capsy
     given = (
         "--candidates",
         runs["train"],
-        "--validation-queries",
-        3,
+        "--set",
+        "validation_queries=3",
         *SMALL,
         "--out",
         tmp_path / "x.ckpt",
     )
     code, _, err = posbias(capsys, "train", "tk", collection.path, *given)
     assert (code, err.count("\n")) == (2, 1), err
-    assert "--validation-queries: wanted --validation-candidates beside it; found 3 alone" in err
+    assert "validation_queries: wanted --validation-candidates beside it; found 3 alone" in err
 
 
 def test_a_model_that_no_memory_holds_is_one_line(train, tmp_path):
-    code, _, err = train("--heads", 10**9, "--head-size", 10**9, "--out", tmp_path / "x.ckpt")
+    code, _, err = train(
+        "--set", f"heads={10**9}", "--set", f"head_size={10**9}", "--out", tmp_path / "x.ckpt"
+    )
     assert code == 2, err
     assert "wanted more memory; found: " in err.splitlines()[-1]

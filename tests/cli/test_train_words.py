@@ -22,34 +22,41 @@ from ..tiny import candidates, planted
 from .test_train import posbias
 
 OPTIONS = {
-    "knrm": ("--dimension", 32, "--learning-rate", 0.002, "--kernel-learning-rate", 0.02),
+    "knrm": (
+        "--set",
+        "dimension=32",
+        "--set",
+        "learning_rate=0.002",
+        "--set",
+        "kernel_learning_rate=0.02",
+    ),
     "conv_knrm": (
-        "--dimension",
-        32,
-        "--filters",
-        8,
-        "--longest-ngram",
-        2,
-        "--learning-rate",
-        0.002,
-        "--kernel-learning-rate",
-        0.02,
+        "--set",
+        "dimension=32",
+        "--set",
+        "filters=8",
+        "--set",
+        "longest_ngram=2",
+        "--set",
+        "learning_rate=0.002",
+        "--set",
+        "kernel_learning_rate=0.02",
     ),
     "duet": (
-        "--filters",
-        16,
-        "--ngraphs",
-        200,
-        "--passage-length",
-        100,
-        "--pooling-window",
-        10,
-        "--learning-rate",
-        0.003,
+        "--set",
+        "filters=16",
+        "--set",
+        "ngraphs=200",
+        "--set",
+        "passage_length=100",
+        "--set",
+        "pooling_window=10",
+        "--set",
+        "learning_rate=0.003",
     ),
-    "pacrr": ("--dimension", 32, "--filters", 4, "--learning-rate", 0.02),
+    "pacrr": ("--set", "dimension=32", "--set", "filters=4", "--set", "learning_rate=0.02"),
 }
-TRAINING = ("--threads", 1, "--max-steps", 60, "--validate-every", 30)
+TRAINING = ("--set", "threads=1", "--set", "max_steps=60", "--set", "validate_every=30")
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +136,16 @@ def test_what_a_model_of_words_goes_on_from(
     collection: Collection, runs: dict[str, Path], capsys, tmp_path: Path
 ) -> None:
     given = ("--candidates", runs["train"], "--validation-candidates", runs["validation"])
-    few = ("--threads", 1, "--max-steps", 2, "--validate-every", 2, "--batch-size", 4)
+    few = (
+        "--set",
+        "threads=1",
+        "--set",
+        "max_steps=2",
+        "--set",
+        "validate_every=2",
+        "--batch-size",
+        4,
+    )
     (tmp_path / "v.txt").write_text(f"the {' '.join(['0.5'] * 32)}\n")
     for kind, options in OPTIONS.items():
         train = ("train", kind, collection.path, *given, *few)
@@ -142,8 +158,8 @@ def test_what_a_model_of_words_goes_on_from(
         code, _, err = posbias(
             capsys,
             *train,
-            "--start",
-            tmp_path / f"{kind}.ckpt",
+            "--set",
+            f"start={tmp_path / f'{kind}.ckpt'}",
             "--out",
             tmp_path / f"{kind}-on.ckpt",
         )
@@ -157,15 +173,18 @@ def test_what_a_model_of_words_goes_on_from(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("duet", "--word-vectors", "v.txt"), "wanted an option; found --word-vectors; "),
+        (("duet", "--word-vectors", "v.txt"), "--word-vectors: wanted none for duet"),
         (
-            ("duet", "--pooling-window", 300),
-            "--passage-length: wanted at least the 302 words of a window; found 200",
+            ("duet", "--set", "pooling_window=300"),
+            "passage_length: wanted at least the 302 words of a window; found 200",
         ),
-        (("duet", "--dropout-rate", 1), "--dropout-rate: wanted a share from 0"),
-        (("knrm", "--kernels", 1), "--kernels: wanted at least 3; found 1"),
-        (("conv_knrm", "--longest-ngram", 0), "--longest-ngram: wanted at least 1; found 0"),
-        (("pacrr", "--strongest", 0), "--strongest: wanted at least 1; found 0"),
+        (("duet", "--set", "dropout_rate=1"), "dropout_rate: wanted a share from 0"),
+        (("knrm", "--set", "kernels=1"), "kernels: wanted at least 3; found 1"),
+        (
+            ("conv_knrm", "--set", "longest_ngram=0"),
+            "longest_ngram: wanted at least 1; found 0",
+        ),
+        (("pacrr", "--set", "strongest=0"), "strongest: wanted at least 1; found 0"),
     ],
 )
 def test_what_is_refused(
@@ -196,7 +215,7 @@ def test_in_a_study(collection: Collection, capsys, tmp_path: Path) -> None:
         "--out",
         tmp_path / "study",
     )
-    sizes = ("--set", "dimension=1", "--set", "filters=2", "--batch-size", 2)
+    sizes = ("--set", "dimension=1", "--set", "filters=2", "--set", "batch_size=2")
     vectors = ("--models", "duet", "--word-vectors", tmp_path / "v.txt")
     code, out, err = posbias(
         capsys,

@@ -39,14 +39,37 @@ def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int
 LEAKED = ("trainset", "leaked", "./pair", "--target", "test")
 
 
-def test_from_a_planted_pair_to_a_model(pair: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shape = ("--dimension", 8, "--layers", 1, "--heads", 2, "--head-size", 3, "--feed-forward", 6)
-    training = ("--max-steps", 4, "--validate-every", 2, "--batch-size", 4, "--probe-passages", 0)
+def test_from_a_planted_pair_to_a_model(
+    pair: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shape = (
+        "--set",
+        "dimension=8",
+        "--set",
+        "layers=1",
+        "--set",
+        "heads=2",
+        "--set",
+        "head_size=3",
+        "--set",
+        "feed_forward=6",
+    )
+    monkeypatch.setenv("COLUMNS", "300")
+    training = (
+        "--set",
+        "max_steps=4",
+        "--set",
+        "validate_every=2",
+        "--batch-size",
+        4,
+        "--set",
+        "probe_passages=0",
+    )
     words = set()
     for kind in ("msm", "test"):
         drawn = ("--pairs", "pair", "--candidates", "train.run", "--leakage", kind, "--size", 24)
         code, out, err = posbias(
-            capsys, *LEAKED, *drawn, "--leaked-queries", 10, "--out", f"./{kind}", "--wide"
+            capsys, *LEAKED, *drawn, "--leaked-queries", 10, "--out", f"./{kind}"
         )
         assert code == 0, err
         row = next(line.split() for line in out.splitlines() if f"{kind}-24-1" in line)
@@ -54,7 +77,7 @@ def test_from_a_planted_pair_to_a_model(pair: Path, capsys: pytest.CaptureFixtur
         assert f"12 training groups written to {kind}" in err
         done = posbias(
             capsys, "train", "tk", "./pair", "--trainset", f"./{kind}", "--validation-candidates",
-            "validation.run", *shape, *training, "--threads", 1, "--out", f"./{kind}.ckpt",
+            "validation.run", *shape, *training, "--set", "threads=1", "--out", f"./{kind}.ckpt",
         )  # fmt: skip
         assert done[0] == 0, done[2]
         manifest = read_manifest(pair / f"{kind}.ckpt")
@@ -124,7 +147,7 @@ def test_from_a_planted_pair_to_a_model(pair: Path, capsys: pytest.CaptureFixtur
             ["--candidates", "train.run", "--pairs", "others.tsv"],
             "others.tsv: wanted pairs with queries of the target; found 1 pairs with others",
         ),
-        (["--candidates", "train.run", "--threshold", "nan"], "--threshold: wanted a cosine"),
+        (["--candidates", "train.run", "--set", "threshold=nan"], "threshold: wanted a cosine"),
     ],
 )
 def test_bad_input_is_one_line(

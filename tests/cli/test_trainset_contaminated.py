@@ -32,11 +32,11 @@ def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int
 
 
 CONTAMINATED = ("trainset", "contaminated", "./small", "--out", "./set")
-TEST = ("--contaminate", "test", "--target-relevant-from", 1, "--candidates", "train.run")
+TEST = ("--contaminate", "test", "--set", "target_relevant_from=1", "--candidates", "train.run")
 
 
 def test_to_a_teacher_that_saw_the_test(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = posbias(capsys, *CONTAMINATED, *TEST, "--group-size", 4)
+    code, out, err = posbias(capsys, *CONTAMINATED, *TEST, "--set", "group_size=4")
     assert code == 0, err
     collection = Collection(folder / "small")
     test = sum(qrel.grade >= 1 for qrel in collection.qrels("test"))
@@ -47,21 +47,33 @@ def test_to_a_teacher_that_saw_the_test(folder: Path, capsys: pytest.CaptureFixt
     assert ["train", str(own["queries"]), str(own["groups"])] in [line[:3] for line in lines]
     assert ["test", "18", str(test)] in [line[:3] for line in lines]
     assert f"{train + test} training groups written to set" in err
-    shape = ("--dimension", 8, "--layers", 1, "--heads", 2, "--head-size", 3, "--feed-forward", 6)
+    shape = (
+        "--set",
+        "dimension=8",
+        "--set",
+        "layers=1",
+        "--set",
+        "heads=2",
+        "--set",
+        "head_size=3",
+        "--set",
+        "feed_forward=6",
+    )
     training = (
-        "--max-steps",
-        4,
-        "--validate-every",
-        2,
+        "--set",
+        "max_steps=4",
+        "--set",
+        "validate_every=2",
         "--batch-size",
         4,
-        "--probe-passages",
-        0,
-        "--threads",
-        1,
+        "--set",
+        "probe_passages=0",
+        "--set",
+        "threads=1",
     )
     done = posbias(
-        capsys, "train", "tk", "./small", "--trainset", "./set", "--loss", "lce", "--group-size", 4,
+        capsys, "train", "tk", "./small", "--trainset", "./set", "--loss", "lce",
+        "--set", "group_size=4",
         *shape, *training,
         "--validation-candidates", "validation.run", "--out", "./teacher.ckpt",
     )  # fmt: skip
@@ -153,11 +165,17 @@ def test_the_deep_learning_track_over_a_sample_of_its_corpus(
             "--contaminate, --split: wanted different splits; found 'train' as both",
         ),
         (
-            ["--contaminate", "test", "--group-size", "1"],
-            "--group-size: wanted at least 2; found 1",
+            ["--contaminate", "test", "--set", "group_size=1"],
+            "group_size: wanted at least 2; found 1",
         ),
-        (["--split", "nowhere"], "small: wanted split 'nowhere'; found train, validation, test"),
-        (["--split", "validation"], "train.run: wanted queries of split 'validation'; found query"),
+        (
+            ["--set", "split=nowhere"],
+            "small: wanted split 'nowhere'; found train, validation, test",
+        ),
+        (
+            ["--set", "split=validation"],
+            "train.run: wanted queries of split 'validation'; found query",
+        ),
         (["--candidates", "none.run"], "none.run: wanted a readable file"),
     ],
 )

@@ -37,7 +37,7 @@ def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, s
 
 def test_distil(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = tmp_path / "v.safetensors"
-    code, out, err = call(capsys, *places, "--dimension", 4, "--threads", 1, "--out", place)
+    code, out, err = call(capsys, *places, "--dimension", 4, "--set", "threads=1", "--out", place)
     assert code == 0, err
     # twice or more: the green lamp oil hall iron gate stone is water and
     # too rare: burns in of
@@ -57,7 +57,10 @@ def test_distil(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
         ((), "--dimension: wanted at most 16, the width of "),
         (("--dimension", 0), "--dimension: wanted at least 1; found 0"),
         (("--dimension", 4, "--split", "dev"), "wanted split 'dev'; found no splits"),
-        (("--dimension", 4, "--minimum-count", 4), "--dimension: wanted fewer than the 2 words"),
+        (
+            ("--dimension", 4, "--set", "minimum_count=4"),
+            "--dimension: wanted fewer than the 2 words",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

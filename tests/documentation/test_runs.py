@@ -33,12 +33,12 @@ TOY = {
     r"(posbias study leakage .*)": r"\1 --size 8 --leaked-queries 2",
     r"(posbias train bert\w+ (?!.*--encoder).*)": r"\1 --encoder minilm",
     r"--epochs 1 ": "",
-    r"(posbias train .*)": r"\1 --max-steps 2 --validate-every 1 --batch-size 4",
+    r"(posbias train .*)": r"\1 --set max_steps=2 --set validate_every=1 --batch-size 4",
     r"(posbias leakage find (?!.*--encoder).*)": r"\1 --encoder minilm",
     r"(posbias (?:audit|check) .*?)(?: --queries \d+)?$": r"\1 --queries 9 --depth 8",
     r"(posbias teach .*)": r"\1 --depth 4",
     # of which the small queries have some
-    r"(posbias leakage overlap msmarco .*)": r"\1 --ngram 5",
+    r"(posbias leakage overlap msmarco .*)": r"\1 --set ngram=5",
     "msmarco.dl19.passages": "msmarco.dl19.queries",
     "calibrate sheet.tsv --score of_test": "calibrate annotated.jsonl",  # which is filled in
     # of an encoder that nobody knows
@@ -59,7 +59,7 @@ ELSEWHERE = {
     "openai:": "an endpoint",
     "rerank:": "an endpoint",
     "chat:": "an endpoint",
-    "--engine ray": "a cluster",
+    "--set engine=ray": "a cluster",
     "posbias demo": "minutes; tests/papers run it",
     "debias -": "reads a pipe",
     "SentenceTransformerTrainer(": "a training of the reader's own",

@@ -210,8 +210,8 @@ def start(
             "--out",
             "./rotated",
             "--json",
-            "--engine",
-            "ray",
+            "--set",
+            "engine=ray",
             *arguments,
         ],
         cwd=folder,
@@ -275,7 +275,7 @@ def test_stops_on_a_ray_of_this_machine_and_the_same_command_again(
         os.kill(agent, signal.SIGKILL)
         out, err = command.communicate()
     said = (
-        "posbias: --engine ray: a process of Ray ended, killed or out of memory; run the same "
+        "posbias: engine ray: a process of Ray ended, killed or out of memory; run the same "
         "command again to go on, with fewer --workers if memory was short\n"
     )
     assert (command.returncode, out, err) == (70, "", said)

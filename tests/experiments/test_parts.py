@@ -86,7 +86,8 @@ def test_parts_of_all_processors_are_made_one_after_another(
     )
     assert found == [Made(number, 3, os.getpid()) for number in range(2)]
     said = (
-        "models are made one after another, as each takes 3 threads; with --threads 1 several are "
+        "models are made one after another, as each takes 3 threads; with --set threads=1 "
+        "several are "
         "made side by side"
     )
     assert said in " ".join(capsys.readouterr().err.split())

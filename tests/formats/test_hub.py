@@ -17,7 +17,7 @@ from positionbias.formats.table import import_table
 
 
 def bring(name: str, out: Path) -> list[str]:
-    return import_hub(name, out, config="", columns=Columns(), validation=ValidationDraw()).splits
+    return import_hub(name, out, subset="", columns=Columns(), validation=ValidationDraw()).splits
 
 
 def test_the_splits_of_a_saved_data_set_become_splits(tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_the_names_of_classes_are_read_not_their_numbers(tmp_path: Path) -> None
     made = import_hub(
         str(tmp_path / "saved"),
         tmp_path / "c",
-        config="",
+        subset="",
         columns=given,
         validation=ValidationDraw(),
     )

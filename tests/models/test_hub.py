@@ -215,7 +215,7 @@ def test_results_join_the_card_and_the_manifest_fits(
     assert card.startswith((checkpoint / "README.md").read_text().rstrip())
     told = card.replace("\u00a0", " ").partition("## Evaluate: measured\n\n")[2]
     assert re.match(r"    tk: nDCG@10 0\.\d+ \[0\.\d+, 0\.\d+\] over 18 queries", told)
-    # whole, as by --wide
+    # whole, as on a wide terminal
     assert re.search(r"\n    Run +nDCG@10 .*\n    ─.*\n    tk +0\.\d+ \[0\.\d+, 0\.\d+\]", told)
     assert [one.fault for one in map(verify, manifests_in(again))] == [""]
     assert load_checkpoint(again).manifest.checksum == load_checkpoint(checkpoint).manifest.checksum

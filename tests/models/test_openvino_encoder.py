@@ -92,7 +92,7 @@ def test_threads_get_their_own_states(tmp_path: Path) -> None:
     ("lacks", "says"),
     [
         ("package", "pip install 'positionbias[openvino]'"),
-        ("instructions", "--precision float32 is faster"),
+        ("instructions", "--set precision=float32 is faster"),
     ],
 )
 def test_without_it_texts_are_packed(

@@ -25,7 +25,8 @@ from tests.tiny import saved_tk
 
 PHONES, DAMS = "Schools should ban phones in class", "Dams harm rivers and fish"
 REMARK = (
-    "2 of 3 queries found the passage with their own id and text; --without-own leaves it out, as "
+    "2 of 3 queries found the passage with their own id and text; --set without_own=true leaves it "
+    "out, as "
     "BEIR and MTEB do"
 )
 

@@ -35,7 +35,8 @@ def test_debias_then_histogram_of_both(
         tmp_path / "rotated",
         "--seed",
         "2",
-        "--no-identity",
+        "--set",
+        "identity=false",
     )
     assert code == 0
     assert "rotated: 7 passages, 71.4\u00a0% rotated" in out
@@ -50,8 +51,8 @@ def test_debias_then_histogram_of_both(
         "train",
         "--out",
         saved,
-        "--resamples",
-        "100",
+        "--set",
+        "resamples=100",
     )
     assert code == 0
     assert "rotated, train: 2 of 2 of the source's spans are among the words' matches." in out
@@ -69,8 +70,8 @@ def test_json_is_one_object_and_nothing_else(
         "--json",
         "--bins",
         "4",
-        "--matches",
-        "last",
+        "--set",
+        "matches=last",
         "--point",
         "midpoint",
     )
@@ -100,9 +101,33 @@ def test_plain_names_are_written_here_and_also_read_under_the_home(
     monkeypatch.chdir(tmp_path / "here")
     assert run(capsys, "debias", small_collection.path, "--out", "turned", "--workers", "2")[0] == 0
     assert Collection(tmp_path / "here" / "turned").manifest.provenance["workers"] == 2
-    assert run(capsys, "histogram", "turned", "--json", "--no-offsets", "--fold-case")[0] == 0
+    assert (
+        run(
+            capsys,
+            "histogram",
+            "turned",
+            "--json",
+            "--set",
+            "offsets=false",
+            "--set",
+            "fold_case=true",
+        )[0]
+        == 0
+    )
     os.rename("turned", posbias_home / "turned")
-    assert run(capsys, "histogram", "turned", "--json", "--no-offsets", "--fold-case")[0] == 0
+    assert (
+        run(
+            capsys,
+            "histogram",
+            "turned",
+            "--json",
+            "--set",
+            "offsets=false",
+            "--set",
+            "fold_case=true",
+        )[0]
+        == 0
+    )
 
 
 def test_a_passage_of_one_sentence_is_told_by_sentences(

@@ -65,7 +65,7 @@ def test_a_file_becomes_a_file_and_its_checksum_is_that_of_sha256sum(
 
 
 def test_a_pipe_goes_through_and_the_counts_go_to_standard_error(tmp_path: Path) -> None:
-    done = piped(tmp_path, "debias", "-", "--format", "tsv", stdin=TSV.encode())
+    done = piped(tmp_path, "debias", "-", "--set", "format=tsv", stdin=TSV.encode())
     assert (done.returncode, done.stdout) == (0, ROTATED.encode())
     assert "standard output: 2 passages, 50.0\u00a0% rotated".encode() in done.stderr
     quiet = piped(
@@ -73,8 +73,8 @@ def test_a_pipe_goes_through_and_the_counts_go_to_standard_error(tmp_path: Path)
         "--quiet",
         "debias",
         "-",
-        "--format",
-        "jsonl",
+        "--set",
+        "format=jsonl",
         stdin=b'{"id": "p1", "text": "one two three four"}',
     )
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (
@@ -82,7 +82,7 @@ def test_a_pipe_goes_through_and_the_counts_go_to_standard_error(tmp_path: Path)
         b'{"id": "p1", "text": "two three four one "}',
         b"",
     )
-    as_json = piped(tmp_path, "debias", "-", "--format", "tsv", "--json", stdin=TSV.encode())
+    as_json = piped(tmp_path, "debias", "-", "--set", "format=tsv", "--json", stdin=TSV.encode())
     assert as_json.stdout == ROTATED.encode()
     assert json.loads(as_json.stderr)["rows"][0]["count"] == 2
     assert list(tmp_path.iterdir()) == []
@@ -92,7 +92,14 @@ def test_a_file_can_go_to_standard_output_and_a_pipe_to_a_file(tsv: Path) -> Non
     assert piped(tsv.parent, "debias", "collection.tsv", "--out", "-").stdout == ROTATED.encode()
     assert (
         piped(
-            tsv.parent, "debias", "-", "--format", "tsv", "--out", "of_pipe.tsv", stdin=TSV.encode()
+            tsv.parent,
+            "debias",
+            "-",
+            "--set",
+            "format=tsv",
+            "--out",
+            "of_pipe.tsv",
+            stdin=TSV.encode(),
         ).returncode
         == 0
     )
@@ -100,7 +107,7 @@ def test_a_file_can_go_to_standard_output_and_a_pipe_to_a_file(tsv: Path) -> Non
 
 
 def test_a_named_pipe_is_read_like_standard_input(tsv: Path) -> None:
-    code = 'cat collection.tsv | gzip | exec "$@" debias /dev/fd/0 --format tsv'
+    code = 'cat collection.tsv | gzip | exec "$@" debias /dev/fd/0 --set format=tsv'
     done = subprocess.run(
         ["bash", "-c", code, "bash", *POSBIAS], capture_output=True, cwd=tsv.parent, check=False
     )
@@ -112,7 +119,7 @@ def test_a_device_or_socket_is_one_line(tmp_path: Path, capsys: pytest.CaptureFi
         server.bind(str(tmp_path / "socket"))
         for place in (tmp_path / "socket", "/dev/zero"):
             code, _, said = run(
-                capsys, "debias", place, "--format", "tsv", "--out", tmp_path / "out"
+                capsys, "debias", place, "--set", "format=tsv", "--out", tmp_path / "out"
             )
             assert (code, said.count("\n")) == (2, 1)
             assert (
@@ -169,11 +176,11 @@ def test_a_file_stands_before_a_name(
             "found ., which holds the input collection.tsv; give another",
         ),
         (
-            ["collection.tsv", "--out", "x.tsv", "--id-field", "id"],
-            "--id-field, --text-field: wanted neither with tsv",
+            ["collection.tsv", "--out", "x.tsv", "--set", "id_field=id"],
+            "id_field, text_field: wanted neither with tsv",
         ),
         (
-            ["collection.tsv", "--out", "x.tsv", "--format", "jsonl"],
+            ["collection.tsv", "--out", "x.tsv", "--set", "format=jsonl"],
             "collection.tsv:1: wanted one JSON object a line",
         ),
         (
@@ -182,12 +189,12 @@ def test_a_file_stands_before_a_name(
         ),
         (["missing", "--out", "x"], "missing: wanted a collection"),
         (
-            ["small", "--format", "tsv"],
+            ["small", "--set", "format=tsv"],
             "--format: wanted a raw file; found the collection small; leave it out",
         ),
         (
-            ["small", "--text-field", "text"],
-            "--text-field: wanted a raw file; found the collection small; leave it out",
+            ["small", "--set", "text_field=text"],
+            "text_field: wanted a raw file; found the collection small; leave it out",
         ),
         (
             ["collection.tsv", "--out", "x.tsv", "--seed", "-1"],
@@ -225,8 +232,8 @@ def test_real_paragraphs_are_cut_as_one_by_one(posbias_data: Path, tmp_path: Pat
         tmp_path,
         "debias",
         "-",
-        "--format",
-        "tsv",
+        "--set",
+        "format=tsv",
         "--seed",
         "7",
         stdin=(tmp_path / "squad.tsv").read_bytes(),

@@ -197,15 +197,15 @@ def test_layers_on_the_command_line(
         saved_bert(tmp_path / "dot.ckpt", original),
         saved_model(tmp_path / "tk.ckpt", original),
     )
-    given = ("--probe-passages", 12, "--minimum-terms", 3)
+    given = ("--probe-passages", 12, "--set", "minimum_terms=3")
     assert (
         run(
             "mats",
             "--model",
             dot,
             *given,
-            "--probe-layers",
-            "all",
+            "--set",
+            "probe_layers=all",
             "--json",
             "--out",
             tmp_path / "saved",
@@ -216,7 +216,7 @@ def test_layers_on_the_command_line(
     assert models_of(capsys.readouterr().out) == layers
     assert list(load(tmp_path / "saved")["model"].unique()) == layers
     assert read_manifest(tmp_path / "saved").settings["probe_layers"] == "all"
-    assert run("ats", "--model", dot, *given, "--probe-layers", "2,0", "--json") == 0
+    assert run("ats", "--model", dot, *given, "--set", "probe_layers=2,0", "--json") == 0
     assert models_of(capsys.readouterr().out) == ["dot layer 2", "dot layer 0"]
     assert (
         run(
@@ -225,8 +225,8 @@ def test_layers_on_the_command_line(
             tmp_path / "dot.encoder",
             original.path,
             *given,
-            "--kind",
-            "bi-encoder",
+            "--set",
+            "kind=bi-encoder",
             "--json",
         )
         == 0
@@ -236,13 +236,13 @@ def test_layers_on_the_command_line(
     assert printed_mats(bare, "original")
     for layers, complaint in (
         ("0,x", "wanted numbers with commas between them, or all; found '0,x'"),
-        ("0,7", "--probe-layers: wanted numbers from 0 to 2, or all; found 7"),
+        ("0,7", "probe_layers: wanted numbers from 0 to 2, or all; found 7"),
     ):
-        assert run("mats", "--model", dot, *given, "--probe-layers", layers) == 2
+        assert run("mats", "--model", dot, *given, "--set", f"probe_layers={layers}") == 2
         assert complaint in capsys.readouterr().err
-    assert run("mats", "--model", tk, *given, "--probe-layers", "all") == 2
+    assert run("mats", "--model", tk, *given, "--set", "probe_layers=all") == 2
     assert (
-        "--probe-layers: wanted a model over an encoder; found one of kind tk"
+        "probe_layers: wanted a model over an encoder; found one of kind tk"
         in capsys.readouterr().err
     )
 
@@ -319,7 +319,7 @@ def test_mats_without_a_collection_probes_the_original(
 ) -> None:
     rotated = debias(original, tmp_path / "rotated", Rotation())
     place = saved_model(tmp_path / "tk.ckpt", rotated)
-    assert run("mats", "--model", place, "--minimum-terms", 10, "--json") == 0
+    assert run("mats", "--model", place, "--set", "minimum_terms=10", "--json") == 0
     printed = capsys.readouterr()
     (expected,) = probe_model(load_checkpoint(place), original, ProbeSettings(minimum_terms=10))
     assert printed_mats(printed.out, "original") == pytest.approx(
@@ -327,7 +327,7 @@ def test_mats_without_a_collection_probes_the_original(
     )
     assert "the original passages that tk leads to" in printed.err
     # and on the rotated passages when they are named
-    assert run("mats", "--model", place, rotated.path, "--minimum-terms", 10, "--json") == 0
+    assert run("mats", "--model", place, rotated.path, "--set", "minimum_terms=10", "--json") == 0
     (expected,) = probe_model(load_checkpoint(place), rotated, ProbeSettings(minimum_terms=10))
     out = capsys.readouterr().out
     assert printed_mats(out, "rotated") == pytest.approx(mats_of(expected.curve.ats).printed)
@@ -347,8 +347,8 @@ def test_two_models_on_the_same_sample_and_saved(
             original.path,
             "--probe-passages",
             20,
-            "--minimum-terms",
-            5,
+            "--set",
+            "minimum_terms=5",
             "--out",
             saved,
         )
@@ -376,13 +376,13 @@ def test_ats_prints_the_curve(
     original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = saved_model(tmp_path / "tk.ckpt", original)
-    assert run("ats", "--model", place, "--minimum-terms", 10, "--json") == 0
+    assert run("ats", "--model", place, "--set", "minimum_terms=10", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     printed = [row for row in rows if (row["measure"], row["statistic"]) == ("ATS", "mean")]
     (probed,) = probe_model(load_checkpoint(place), original, ProbeSettings(minimum_terms=10))
     assert [row["value"] for row in printed] == pytest.approx(probed.curve.ats)
     assert [row["at"] for row in printed] == list(range(len(probed.curve.ats)))
-    assert run("ats", "--model", place, "--minimum-terms", 17) == 0
+    assert run("ats", "--model", place, "--set", "minimum_terms=17") == 0
     told = capsys.readouterr().out.replace("\n", " ")
     assert "MATS is undefined. no Δ has enough terms" in told
 
@@ -390,9 +390,9 @@ def test_ats_prints_the_curve(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["--minimum-terms", 0], "--minimum-terms"),
+        (["--set", "minimum_terms=0"], "minimum_terms"),
         (["--probe-passages", 0], "--probe-passages"),
-        (["--sample-pairs", -3], "--sample-pairs"),
+        (["--set", "sample_pairs=-3"], "sample_pairs"),
     ],
 )
 def test_a_bad_setting_is_one_line(

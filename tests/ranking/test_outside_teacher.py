@@ -68,7 +68,8 @@ def test_scores_for_others_are_counted_and_named(collection: Collection, tmp_pat
     message = (
         "gpt.v2.tsv:3: wanted scores of queries and passages of small; found 3 for queries not in "
         "split 'train', the first 't1', 'x9'; 2 of unknown passages, the first 'z'; check --split "
-        "and that the file belongs to this collection, or give --only-known to skip them"
+        "and that the file belongs to this collection, or give --set only_known=true to "
+        "skip them"
     )
     with pytest.raises(InputError) as error:
         taken(collection, tmp_path, OTHERS)

@@ -92,4 +92,4 @@ def test_advice_on_bfloat16(
         )
     RankingConfig(precision=precision).advise(SimpleNamespace(device=GPU, encodes=True), texts)
     assert len(lines) == said
-    assert all("--precision bfloat16" in line for line in lines)
+    assert all("precision=bfloat16" in line for line in lines)

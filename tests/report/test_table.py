@@ -170,14 +170,14 @@ def test_intervals_become_plus_minus_where_they_do_not_fit() -> None:
     assert at(80, measured(3)) == at(None, measured(3))  # 6 + 3 × (2 + 20) = 72 columns
     lines = at(80, measured(4))  # 94 columns, or 66
     assert lines[4] == "tk      " + "  ".join(["0.421 ± 0.021"] * 4)
-    assert lines[-1] == "± is the larger side of an interval; --wide shows both ends."
+    assert lines[-1] == "± is the larger side of an interval; COLUMNS=300 shows both ends."
 
 
 def test_lesser_columns_are_left_out_from_the_right_until_it_fits() -> None:
     # 6 + 6 × 15 = 96: two of the three lesser columns go at 80 (66), none at 100
     lines = at(80, measured(6, wide=3))
     assert lines[2].split() == ["System", "m0", "m1", "m2", "m3"]
-    assert lines[-1] == "2 columns left out; --wide shows them."
+    assert lines[-1] == "2 columns left out; COLUMNS=300 shows them."
     assert "left out" not in at(100, measured(6, wide=3))[-1]
 
 

@@ -82,4 +82,4 @@ def test_train_says_so(task: Task, tmp_path: Path, capsys: pytest.CaptureFixture
         "3 of 12 validation queries (25.0%) have a relevant passage that is a training positive too"
         in said
     )
-    assert "--validation-by passage" in said
+    assert "--set validation_by=passage" in said

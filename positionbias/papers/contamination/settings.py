@@ -268,6 +268,6 @@ with all models. Merge targets of other corpora with the source first (posbias m
     posbias study contamination msmarco --target dl19 --target dl20 --encoder minilm \
             --out contaminated
     posbias study contamination planted --target test --target validation \
-            --target-relevant-from 1 --encoder small-bert --models tk …
+            --set target_relevant_from=1 --encoder small-bert --models tk …
 """,
 )

@@ -58,7 +58,6 @@ class LeakageSettings:
         "No leakage, leaking training queries, or the test queries themselves; may be given again. "
         "Name no and one of the others.",
         flags=("--leakage",),
-        panel=Panel.BASIC,
     )
     sizes: tuple[int, ...] = setting(
         tuple(1_000 << doubling for doubling in range(8)),  # 1,000 … 128,000, the paper's

@@ -102,7 +102,6 @@ class TripClickSettings:
         (),
         "A model to train on the further sets too; may be given again. [default: every re-ranker]",
         metavar="MODEL",
-        panel=Panel.BASIC,
     )
     ensemble: tuple[str, ...] = setting(
         (), "A re-ranker of the ensemble; may be given again.", metavar="MODEL"

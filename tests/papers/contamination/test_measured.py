@@ -76,7 +76,7 @@ def of_first_seed(study: ContaminationStudy) -> ContaminationStudy:
 def one(
     rows: DataFrame,
     system: System,
-    source: str = "",
+    source: str = "none",
     *,
     statistic: str = "mean",
     split: str = "dl19",
@@ -152,7 +152,7 @@ def test_against_the_standard_teacher(rows: DataFrame) -> None:
     )
     systems = set(zip(tested["role"], tested["source"], tested["split"], strict=True))
     own = {(role, target, target) for role in ("teacher", "student") for target in ("dl19", "dl20")}
-    assert systems == own | {("student", "", target) for target in ("dl19", "dl20")}
+    assert systems == own | {("student", "none", target) for target in ("dl19", "dl20")}
     means = [
         one(rows, STUDENT, split="dl20", statistic=f"{side} mean", against="the clean teacher")
         for side in ("baseline", "candidate")
@@ -162,7 +162,7 @@ def test_against_the_standard_teacher(rows: DataFrame) -> None:
 
 def test_training_sets_and_trainings(rows: DataFrame) -> None:
     sets = rows.query("measure == 'training set'").set_index(["source", "split", "statistic"])
-    assert sets.loc["", "train", "share of groups"]["value"] == 1.0
+    assert sets.loc["none", "train", "share of groups"]["value"] == 1.0
     # 8 ordinary groups, 8 of the target
     assert sets.loc["dl20", "dl20", "share of groups"]["value"] == 0.5
     assert sets.loc["dl20", "dl20", "queries"]["value"] == 8
@@ -298,4 +298,4 @@ def test_what_the_paper_prints() -> None:
 def test_the_papers_figures_stand_beside_its_own_targets(rows: DataFrame) -> None:
     printed = rows[rows["whose"] == "published"]
     assert set(printed["split"]) == {"dl19", "dl20"}
-    assert set(printed["source"]) == {"", "dl19", "dl20"}
+    assert set(printed["source"]) == {"none", "dl19", "dl20"}
