@@ -107,7 +107,7 @@ def command_of(name: str, made: Command) -> click.Command:
                 implied = switch.of.implies if given.get(switch.name) else {}
                 given.update({one: value for one, value in implied.items() if one not in stated})
             if print_config:
-                sys.stdout.write(f"{as_toml(list(known.values()), given)}\n")
+                sys.stdout.write(f"{as_toml(list(known.values()), given, others)}\n")
                 return
             required = [one for one in shown if one.default is REQUIRED and not one.argument]
             if missing := [one.flag for one in required if given[one.name] in (None, ())]:

@@ -108,9 +108,17 @@ def _typed(parameter: Parameter, value: Any) -> Any:
         ) from error
 
 
-def as_toml(parameters: Sequence[Parameter], values: Mapping[str, Any]) -> str:
-    """Return settings as TOML, each below its help; what has no value is a comment."""
-    return "\n".join(line for one in parameters for line in _toml_lines(one, values[one.name]))
+def as_toml(
+    parameters: Sequence[Parameter], values: Mapping[str, Any], others: Sequence[str] = ()
+) -> str:
+    """Return settings as TOML, each below its help; what has no value is a comment. ``others`` are
+    texts of ``--set`` for a study's models.
+    """
+    lines = [line for one in parameters for line in _toml_lines(one, values[one.name])]
+    for text in others:
+        name, _, value = text.partition("=")
+        lines.append(f"{name.strip().replace('-', '_')} = {_toml(value.strip())}")
+    return "\n".join(lines)
 
 
 def _toml_lines(parameter: Parameter, value: Any) -> Iterator[str]:

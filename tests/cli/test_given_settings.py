@@ -112,3 +112,24 @@ def test_help_all_lists_the_settings_of_a_kind(run_posbias: RunPosbias) -> None:
     listed = every.removeprefix(help)
     assert {"warmup_share", "kernel_layout"} <= set(listed.split())
     assert "kernel_layout" not in run_posbias("train", "bert_cat", "--help-all").stdout
+
+
+def test_settings_of_a_studys_models_are_printed_too(
+    run_posbias: RunPosbias, tmp_path: Path
+) -> None:
+    asked = (
+        "study",
+        "position-bias",
+        "c",
+        "--out",
+        "s",
+        "--set",
+        "tk.layers=1",
+        "--set",
+        "heads=2",
+    )
+    printed = run_posbias(*asked, "--print-config").stdout
+    assert printed.splitlines()[-2:] == ['tk.layers = "1"', 'heads = "2"']
+    (tmp_path / "study.toml").write_text(printed)
+    again = run_posbias("study", "position-bias", "c", "--config", "./study.toml", "--print-config")
+    assert sorted(again.stdout.splitlines()) == sorted(printed.splitlines())

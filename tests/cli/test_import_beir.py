@@ -23,9 +23,9 @@ def test_what_was_met_is_said(run_posbias: RunPosbias, tmp_path: Path) -> None:
     assert "1 passages with a title, put in front; 1 without a text" in done.stderr
     assert "1 lines of qrels said again what an earlier one had said" in done.stderr
     assert done.stdout.startswith("small: 2 passages, 1 query (validation 1) and 0 answers.\n")
-    assert run_posbias("import", "beir", "in", "--no-titles", "--out", "bare").stderr.startswith(
-        "1 passages with a title, which is left out; 1 without a text"
-    )
+    assert run_posbias(
+        "import", "beir", "in", "--set", "titles=false", "--out", "bare"
+    ).stderr.startswith("1 passages with a title, which is left out; 1 without a text")
     (tmp_path / "in" / "queries.jsonl").unlink()
     (tmp_path / "in" / "qrels" / "dev.tsv").unlink()
     alone = run_posbias("import", "beir", "in", "--out", "alone", "--json")
