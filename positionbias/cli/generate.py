@@ -94,7 +94,9 @@ def command_of(name: str, made: Command) -> click.Command:
             others: list[str] = []
             for values, more in (
                 from_texts(known, assignments, inner=inner is not None),
-                from_config(known, config, inner=inner is not None) if config else ({}, []),
+                from_config(known, config, inner=inner is not None)
+                if config is not None
+                else ({}, []),
             ):
                 others = [*more, *others]
                 fresh = {one: value for one, value in values.items() if one not in stated}
@@ -106,6 +108,9 @@ def command_of(name: str, made: Command) -> click.Command:
             for switch in shown:
                 implied = switch.of.implies if given.get(switch.name) else {}
                 given.update({one: value for one, value in implied.items() if one not in stated})
+            for one in [*by_key.values(), *further]:
+                if one.name in stated:
+                    one.check(given[one.name])
             if print_config:
                 sys.stdout.write(f"{as_toml(list(known.values()), given, others)}\n")
                 return

@@ -8,7 +8,7 @@ import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import msgspec
 
@@ -36,7 +36,7 @@ def from_texts(
         name = name.strip().replace("-", "_")
         if name in parameters and equals:
             parameter = parameters[name]
-            typed = _typed(parameter, value.strip())
+            typed = _typed(parameter, value)
             name = parameter.name
             values[name] = (*values.get(name, ()), typed) if parameter.many else typed
         elif inner:
@@ -78,9 +78,13 @@ def from_config(
             others.append(f"{name}={_plain(value)}")
         else:
             parameter = parameters[name]
-            items = value if isinstance(value, list) else [value]
-            typed = tuple(_typed(parameter, item) for item in items)
-            values[parameter.name] = typed if parameter.many else typed[0]
+            if isinstance(value, list) != parameter.many:
+                wanted = "a list" if parameter.many else "one value"
+                raise SettingError(
+                    f"{place}: {name}: wanted {wanted}; found {value!r}; write it so"
+                )
+            typed = [_typed(parameter, item) for item in (value if parameter.many else [value])]
+            values[parameter.name] = tuple(typed) if parameter.many else typed[0]
     return values, others
 
 
@@ -95,17 +99,22 @@ def _typed(parameter: Parameter, value: Any) -> Any:
         SettingError: it is of another.
     """
     kind = parameter.type
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(map(_plain, value))
+    if not isinstance(value, str | int | float):
+        raise SettingError(f"{parameter.key}: wanted one value; found {value!r}; write it so")
     if kind not in (int, float, bool):
-        return value if isinstance(value, str) else _plain(value)
+        return _plain(value)
     if value == "none" and parameter.optional:
         return None
     try:
-        return msgspec.convert(value, kind, strict=False)
+        typed = msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:
         words = {int: "a whole number", float: "a number", bool: "true or false"}
         raise SettingError(
-            f"{parameter.flag}: wanted {words[kind]}; found {value!r}; give another"
+            f"{parameter.key}: wanted {words[kind]}; found {value!r}; give another"
         ) from error
+    return not typed if parameter.turns_off else typed
 
 
 def as_toml(
@@ -124,12 +133,16 @@ def as_toml(
 def _toml_lines(parameter: Parameter, value: Any) -> Iterator[str]:
     absent = f" [default: {parameter.of.absent}]" if parameter.of.absent and value is None else ""
     yield f"# {parameter.of.help}{absent}"
-    yield f"# {parameter.key} =" if value is None else f"{parameter.key} = {_toml(value)}"
+    if value is None:
+        yield f"# {parameter.key} ="
+    else:
+        yield f"{parameter.key} = {_toml(not value if parameter.turns_off else value)}"
 
 
 def _toml(value: Any) -> str:
     if isinstance(value, bool | int | float):
         return str(value).lower()
     if isinstance(value, Path) or not isinstance(value, list | tuple | range):
-        return json.dumps(str(value), ensure_ascii=False)
+        # a delete character may not stand in TOML, unlike in JSON
+        return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
     return f"[{', '.join(map(_toml, value))}]"

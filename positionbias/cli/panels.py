@@ -69,7 +69,7 @@ class PanelCommand(click.Command):
 
 def told_of(setting: Parameter) -> str:
     """Return the help of a setting with its choices and its default."""
-    default = setting.default
+    default: Any = False if setting.turns_off else setting.default
     choices = f" One of: {', '.join(setting.of.choices)}." if setting.of.choices else ""
     if default is None:
         default = setting.of.absent

@@ -128,8 +128,17 @@ class Parameter:
 
     @property
     def key(self) -> str:
-        """Its name in ``--set`` and in a file of settings."""
-        return self.name if self.type is bool else self.flag.lstrip("-").replace("-", "_")
+        """Its name in ``--set`` and in a file of settings: that of its flag, but for a switch that
+        an option turns off and on.
+        """
+        if self.type is bool and not self.turns_off:
+            return self.name
+        return self.flag.lstrip("-").replace("-", "_")
+
+    @property
+    def turns_off(self) -> bool:
+        """True for a switch whose flag turns off what is on by default, as ``--no-rotation``."""
+        return self.type is bool and self.default is True and bool(self.of.flags)
 
     def check(self, value: Any) -> None:
         """Refuse a value of another type or outside its range; None is in every range.

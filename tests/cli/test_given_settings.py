@@ -133,3 +133,35 @@ def test_settings_of_a_studys_models_are_printed_too(
     (tmp_path / "study.toml").write_text(printed)
     again = run_posbias("study", "position-bias", "c", "--config", "./study.toml", "--print-config")
     assert sorted(again.stdout.splitlines()) == sorted(printed.splitlines())
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "wick_width = []",
+        "wick_width = [3, 4]",
+        "sides = 'left'",
+        "heat = 2020-01-01",
+        "[heat]\na=1",
+    ],
+)
+def test_another_shape_is_one_line(tmp_path: Path, content: str) -> None:
+    (tmp_path / "lamp.toml").write_text(content)
+    with pytest.raises(SettingError, match="wanted (a list|one value); found"):
+        given_to("--out", "x", "--config", tmp_path / "lamp.toml")
+
+
+def test_a_value_is_checked_and_kept_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SettingError, match="heat: wanted"):
+        given_to("--out", "x", "--set", "heat=-1", "--print-config")
+    assert given_to("--out", "x", "--set", "spare1= a query: ")["spare1"] == " a query: "
+
+
+def test_pairs_of_values_read_back(run_posbias: RunPosbias, tmp_path: Path) -> None:
+    asked = ("audit", "c", "a.run", "--rotated", "r", "b.run", "--set", "no_rotation=true")
+    printed = run_posbias(*asked, "--print-config").stdout
+    assert 'rotated = [["r", "b.run"]]' in printed
+    assert "no_rotation = true" in printed
+    (tmp_path / "audit.toml").write_text(printed)
+    again = run_posbias("audit", "c", "a.run", "--config", "./audit.toml", "--print-config")
+    assert again.stdout == printed

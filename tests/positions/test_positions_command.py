@@ -36,7 +36,7 @@ def test_debias_then_histogram_of_both(
         "--seed",
         "2",
         "--set",
-        "identity=false",
+        "no_identity=true",
     )
     assert code == 0
     assert "rotated: 7 passages, 71.4\u00a0% rotated" in out
@@ -108,7 +108,7 @@ def test_plain_names_are_written_here_and_also_read_under_the_home(
             "turned",
             "--json",
             "--set",
-            "offsets=false",
+            "no_offsets=true",
             "--set",
             "fold_case=true",
         )[0]
@@ -122,7 +122,7 @@ def test_plain_names_are_written_here_and_also_read_under_the_home(
             "turned",
             "--json",
             "--set",
-            "offsets=false",
+            "no_offsets=true",
             "--set",
             "fold_case=true",
         )[0]
