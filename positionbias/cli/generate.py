@@ -106,7 +106,10 @@ def command_of(name: str, made: Command) -> click.Command:
             if inner is not None:
                 given[inner.name] = tuple(others)
             for switch in shown:
-                implied = switch.of.implies if given.get(switch.name) else {}
+                if not given.get(switch.name):
+                    continue
+                implied = switch.of.implies
+                implied = implied(str(first)) if callable(implied) else implied
                 given.update({one: value for one, value in implied.items() if one not in stated})
             for one in [*by_key.values(), *further]:
                 if one.name in stated:

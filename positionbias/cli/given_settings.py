@@ -63,7 +63,7 @@ def from_config(
     try:
         content = tomllib.loads(place.read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{place}: wanted TOML; found {error}; mend it") from error
+        raise InputError(f"{place}: wanted TOML; found {error}; fix it") from error
     values: dict[str, Any] = {}
     others = []
     for name, value in content.items():

@@ -100,7 +100,7 @@ class Suspected(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """What leaves an excess undefined."""
+    """Reasons why an excess is undefined."""
 
     FEW = "fewer than two controls do not show how much clean trainings differ"
     FLAT = "there is no spread: two trainings, or all queries, have the same values"

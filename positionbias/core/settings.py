@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 _KEY = "setting"
+Implied = Mapping[str, object]
 SEED_HELP = "Key of every random draw."
 _MOST = 10**9  # twice this fits in 32 bits, and the product of two in 64
 # options that the command line gave; a default given by hand equals one that was not
@@ -72,10 +73,10 @@ class Setting:
     help what None means. ``flags`` replace the flag made from its name; ``metavar`` is the
     placeholder for a value in the help. ``off`` is the flag that turns a switch off, without
     dashes; a ``hidden`` field has no option. ``implies`` are values of other options that are not
-    given, where this switch is on. ``place`` marks the value as a path or name that is read or
-    written; an output is never an input, nor inside one. ``panel`` is where the help shows it;
-    None: under the
-    ``PANEL`` of its settings class, and without one among the basic options.
+    given, where this switch is on, or a function of the first argument that returns them. ``place``
+    marks the value as a path or name that is read or written; an output is never an input, nor
+    inside one. ``panel`` is where the help shows it; None: under the ``PANEL`` of its settings
+    class, and without one among the basic options.
     """
 
     help: str
@@ -91,7 +92,7 @@ class Setting:
     metavar: str = ""
     off: str = ""
     hidden: bool = False
-    implies: Mapping[str, object] = field(default_factory=dict, hash=False)
+    implies: Implied | Callable[[str], Implied] = field(default_factory=dict, hash=False)
     place: Literal["", "read", "written"] = ""
     panel: Panel | None = None
 

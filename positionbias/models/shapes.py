@@ -294,9 +294,8 @@ class Kind(NamedTuple):
 
     ``module`` and ``model`` name its class. ``beginning`` is what a new model starts from: a
     collection's words and their vectors, the words' n-graphs, or an encoder, by default
-    ``encoder``, one of the ``sources`` that its option names. ``learning_rate`` is that of its
-    body. ``about`` is the help of its training command; its first paragraph stands in the list of
-    kinds.
+    ``encoder``. ``learning_rate`` is that of its body. The first paragraph of ``about`` stands in
+    the help of training.
     """
 
     module: str
@@ -306,7 +305,6 @@ class Kind(NamedTuple):
     learning_rate: float
     about: str
     encoder: str = ""
-    sources: str = "What to start from: a folder, a Hugging Face id, or minilm (a pip package)."
 
 
 _BERT = "distilbert-base-uncased"  # the papers'
@@ -405,6 +403,5 @@ KINDS = {
         "Stopped early on validation nDCG@10. The paper trained with Adafactor at 1e-3; here it is "
         "Adam, at 1e-4.",
         "t5-base",
-        "The T5 to start from, decoder and all: a folder, or a Hugging Face id.",
     ),
 }

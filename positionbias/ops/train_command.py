@@ -37,20 +37,33 @@ NOT_OF: Mapping[Beginning, Sequence[str]] = {
 WITH_KERNELS = ("tk", "knrm", "conv_knrm")
 SHOWN = ("epochs", "batch_size")  # of the settings
 KIND = Setting(f"The kind of model: {', '.join(KINDS)}.", choices=tuple(KINDS), metavar="KIND")
-HELP = """Train a re-ranker.
+ABOUT = "\n".join(
+    f"    {name:9}  {kind.about.partition(chr(10))[0]}" for name, kind in KINDS.items()
+)
+HELP = f"""Train a re-ranker of one of these kinds:
 
-KIND is tk, bert_cat, bert_dot, colbert, mono_t5, knrm, conv_knrm, duet or pacrr.
+{ABOUT}
+
+A pairwise hinge loss unless told otherwise, stopped early on validation nDCG@10:
 
     posbias train tk squad --candidates train.run --validation-candidates validation.run \\
             --out tk.ckpt
 
-A pairwise hinge loss unless told otherwise, stopped early on validation nDCG@10. ``posbias train
-tk --help-all`` lists the settings of a kind. Several GPUs, or machines that share a file system:
-accelerate launch --no_python posbias train …
+``posbias train tk --help-all`` lists the settings of a kind. Several GPUs, or machines that share a
+file system: accelerate launch --no_python posbias train …
 """
-_QUICK = Setting(
+
+
+def _quick(name: str) -> Mapping[str, object]:
+    if name not in KINDS:
+        return {}
+    return {**quick_training(name), **quick_shape(name), "most_depth": DEPTH}
+
+
+QUICK = Setting(
     "A small training of some minutes on two cores. What is given beside it counts more. See "
-    "docs/studies.md."
+    "docs/studies.md.",
+    implies=_quick,
 )
 
 
@@ -66,9 +79,6 @@ def _train(given: Given) -> object:
     name = given["kind"]
     KIND.check("KIND", name)
     kind = KINDS[name]
-    if given["quick"]:
-        quick = {**quick_training(name), **quick_shape(name), "most_depth": DEPTH}
-        given.update({one: value for one, value in quick.items() if one not in given.stated})
     others = {one.name: given[one.name] for one in parameters_of(train) if not one.owner}
     plan = _plan(name, kind, given)
     _refuse_idle(plan)
@@ -82,7 +92,7 @@ TRAIN = Command(
         *map(_shown, parameters_of(train)),
         Parameter("rotate_at_reading", "", bool, False, False, AT_READING),
         Parameter("shuffle_at_reading", "", bool, False, False, SHUFFLED, panel=Panel.ADVANCED),
-        Parameter("quick", "", bool, False, False, _QUICK),
+        Parameter("quick", "", bool, False, False, QUICK),
     ),
     _train,
     _further,

@@ -95,7 +95,7 @@ class VariationFigure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionHistogram:
-    """Where the answers of a split start: relative positions, in [0, 1).
+    """Starts of the answers of a split: relative positions, in [0, 1).
 
     ``counts`` are answers by bin, ``expected`` the share of each bin in an unbiased collection,
     ``low`` and ``high`` the 95 % interval of its share; ``outcomes`` counts answers by outcome,

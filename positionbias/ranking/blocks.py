@@ -322,7 +322,7 @@ class BlockScorer:
 
 @dataclass(frozen=True, slots=True)
 class _Counts:
-    """What is known of a scored block beside its scores, as in ``Scored``."""
+    """Facts of a scored block beside its scores, as in ``Scored``."""
 
     truncated: int
     again: int

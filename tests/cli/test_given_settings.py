@@ -165,3 +165,10 @@ def test_pairs_of_values_read_back(run_posbias: RunPosbias, tmp_path: Path) -> N
     (tmp_path / "audit.toml").write_text(printed)
     again = run_posbias("audit", "c", "a.run", "--config", "./audit.toml", "--print-config")
     assert again.stdout == printed
+
+
+def test_a_quick_training_is_printed_as_it_would_run(run_posbias: RunPosbias) -> None:
+    asked = ("train", "tk", "c", "--quick", "--set", "layers=2", "--print-config")
+    printed = run_posbias(*asked).stdout
+    assert "most_depth = 10" in printed
+    assert "layers = 2" in printed
