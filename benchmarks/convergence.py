@@ -6,7 +6,7 @@
 Curves of validation nDCG@10 at k validations after the untrained model: a shape over the budget x
 from 0 to 1, and normal noise of deviation 0.005 (as of 1,000 queries between neighbouring
 checkpoints), independent or with neighbours that agree (first-order autoregressive). The rule is
-``core.convergence.finish_of``; beside it stands what "the best is the last" alone would say.
+``evaluation.convergence.finish_of``; beside it stands what "the best is the last" alone would say.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ import numpy as np
 from measuring import hardware, result_place
 from scipy import stats
 
-from positionbias.core.convergence import BLOCKS, LEAST, LEAST_RISE, Finish, finish_of
 from positionbias.core.seeds import generator
+from positionbias.evaluation.convergence import BLOCKS, LEAST, LEAST_RISE, Finish, finish_of
 
 LEVEL = 0.05
 NOISE = 0.005

@@ -21,7 +21,7 @@ import numpy as np
 from measuring import hardware, result_place
 
 from positionbias.core.seeds import generator
-from positionbias.core.similarity import cosines
+from positionbias.dense.similarity import cosines
 from positionbias.evaluation.cross_validation import query_folds
 from positionbias.formats.trec_topics import read_topics
 from positionbias.leakage.find import encoded, find_pairs

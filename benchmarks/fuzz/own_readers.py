@@ -128,7 +128,7 @@ def _groups(place: Path, base: Path) -> Any:
 
 
 def _taught(place: Path, base: Path) -> Any:
-    from positionbias.core.teacher_scores import open_teacher_scores
+    from positionbias.ranking.teacher_scores import open_teacher_scores
 
     scores = open_teacher_scores(place)
     rankings = [tuple(ranking) for ranking in scores.rankings()]

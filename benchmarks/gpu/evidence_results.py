@@ -13,9 +13,9 @@ import torch
 from evidence_study import MODELS, ROTATED, SEED, Size, Study, Unit
 
 from positionbias.core.collection import Collection
-from positionbias.core.convergence import UNFINISHED
 from positionbias.core.manifest import package_versions
 from positionbias.core.run import read_run
+from positionbias.evaluation.convergence import UNFINISHED
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.evaluation.trainings import (

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from positionbias.core.ahead import ahead
-from positionbias.core.nearest import Block, Neighbours
+from positionbias.dense.nearest import Block, Neighbours
 from positionbias.dense.on_device import nearest_on_device
 
 __all__ = ["search_speed"]

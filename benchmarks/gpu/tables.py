@@ -14,7 +14,7 @@ from typing import Any
 
 from evidence_results import ORDER_KEPT
 
-from positionbias.core.convergence import UNFINISHED
+from positionbias.evaluation.convergence import UNFINISHED
 
 Table = Mapping[str, Any]
 

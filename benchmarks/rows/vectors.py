@@ -73,8 +73,8 @@ class Nearest:
         }
 
     def run(self) -> None:
-        from positionbias.core.nearest import nearest, tile_rows
-        from positionbias.core.vector_blocks import stored_blocks
+        from positionbias.dense.nearest import nearest, tile_rows
+        from positionbias.dense.vector_blocks import stored_blocks
         from positionbias.leakage.find import MEMORY
 
         depth = self.settings["depth"]

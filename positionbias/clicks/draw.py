@@ -20,9 +20,9 @@ from pyarrow import feather
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.negatives import draw_negatives, without
 from positionbias.core.ranked_blocks import rankings_of
 from positionbias.core.seeds import keys64
+from positionbias.training.negatives import draw_negatives, without
 
 __all__ = ["Clicks", "DrawnBlock", "Judged", "by_key", "draw_block", "judged"]
 

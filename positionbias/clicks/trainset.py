@@ -32,11 +32,11 @@ from positionbias.core.errors import bad_input
 from positionbias.core.files import open_bytes, remove, sha256_file
 from positionbias.core.groups import KIND, Groups, Triples, write_groups
 from positionbias.core.manifest import Manifest, input_ref
-from positionbias.core.negatives import no_candidates
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.run_blocks import run_blocks
 from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
+from positionbias.training.negatives import no_candidates
 
 __all__ = ["write_click_set"]
 

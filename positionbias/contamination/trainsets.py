@@ -26,7 +26,6 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import open_bytes, sha256_file
 from positionbias.core.groups import KIND, Groups, TrainingGroup, group_queries, write_groups
 from positionbias.core.manifest import Manifest, input_ref
-from positionbias.core.negatives import draw_negatives, no_candidates, without
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel, relevant_passages
@@ -35,6 +34,7 @@ from positionbias.core.run import read_rankings
 from positionbias.core.schema import converted
 from positionbias.core.seeds import choose, keys64
 from positionbias.core.shard_work import resumable_folder
+from positionbias.training.negatives import draw_negatives, no_candidates, without
 
 __all__ = [
     "COMMAND", "KEYS", "MEASURE", "Judged", "add_origins", "judged_groups", "judged_queries",

@@ -20,17 +20,17 @@ import numpy as np
 
 from positionbias.core.errors import DependencyError, bad_input
 from positionbias.core.files import remove
-from positionbias.core.kept_index import open_or_build
 from positionbias.core.manifest import Manifest, package_versions, provenance
 from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import Progress, step
 from positionbias.core.run import order_by_score
-from positionbias.core.similarity import inner_products
 from positionbias.dense.exact import Found
 from positionbias.dense.passage_blocks import Rows
 from positionbias.dense.settings import Ann, AnnSettings
+from positionbias.dense.similarity import inner_products
 from positionbias.dense.vector_range import VectorRange
 from positionbias.dense.vectors import Vectors
+from positionbias.firststage.kept_index import open_or_build
 
 __all__ = ["AnnIndex", "AnnRange", "IndexOpener", "OpenedIndex", "check_faiss", "open_ann"]
 

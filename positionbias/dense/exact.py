@@ -15,8 +15,8 @@ import numpy as np
 import torch
 
 from positionbias.core.errors import SettingError
-from positionbias.core.nearest import FEWEST_ROWS, Block, held_bytes, nearest, tile_rows
 from positionbias.core.progress import Progress, step
+from positionbias.dense.nearest import FEWEST_ROWS, Block, held_bytes, nearest, tile_rows
 from positionbias.dense.on_device import MOST_NUMBERS, nearest_on_device
 
 __all__ = ["Found", "Searched", "exact_search", "least_memory", "queries_at_once"]

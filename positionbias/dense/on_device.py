@@ -6,11 +6,11 @@ For each tile of vectors:
 1. Products with all tests in float32, a block at a time; each test's highest, as many as the width,
    are candidates.
 2. Their scores: sums in float64 in numpy's order, rounded to float32, so the same bits as those of
-   ``core.similarity``.
+   ``dense.similarity``.
 3. The k best of those known and the candidates, by falling score, then rising number.
 
 A row that is no candidate has a product of at most the lowest candidate's. A test is open if that,
-by the bound on rounding errors of ``core.products``, may still reach its k-th score: for example if
+by the bound on rounding errors of ``dense.products``, may still reach its k-th score, as where
 many vectors are equal. An open test is searched again among more candidates of the same tile, in
 the end all of its rows. The width of the next tiles follows from how many candidates reached the
 k-th score.
@@ -29,9 +29,9 @@ from torch import Tensor
 
 from positionbias.core.ahead import ahead
 from positionbias.core.errors import InputError
-from positionbias.core.nearest import Block, Neighbours
-from positionbias.core.products import UNDERFLOW, growth, lengths64
-from positionbias.core.similarity import NOT_FINITE, Sized, check_width
+from positionbias.dense.nearest import Block, Neighbours
+from positionbias.dense.products import UNDERFLOW, growth, lengths64
+from positionbias.dense.similarity import NOT_FINITE, Sized, check_width
 from positionbias.dense.sums import paired_sums
 from positionbias.models.transfer import Fetched, send
 
@@ -82,7 +82,7 @@ def nearest_on_device(
     rows: int | None = None,
     floor: float | np.ndarray = -np.inf,
 ) -> Neighbours:
-    """Find what ``core.nearest.nearest`` finds with ``similarity="dot"``, the same bits, on a
+    """Find what ``dense.nearest.nearest`` finds with ``similarity="dot"``, the same bits, on a
     device, and perhaps others below ``floor``.
 
     Numbers are below ``MOST_NUMBERS``. ``rows`` is the most vectors of a tile, by default as many

@@ -30,14 +30,14 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import refuse_links
 from positionbias.core.json_text import Json
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest
-from positionbias.core.nearest import Block
 from positionbias.core.rows import counted_rows
 from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import CACHE, verified
 from positionbias.core.shards import Strings
 from positionbias.core.shown import Shown
 from positionbias.core.splitter import remark_other_splitter
-from positionbias.core.vector_blocks import stored_blocks
+from positionbias.dense.nearest import Block
+from positionbias.dense.vector_blocks import stored_blocks
 
 if TYPE_CHECKING:
     from positionbias.models.checkpoint import Checkpoint

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 from pandas import DataFrame
 
-from positionbias.core.convergence import Ending, Finish, ending_of_run
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import Json, JsonObject
@@ -29,6 +28,7 @@ from positionbias.core.rows import Collected
 from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
 from positionbias.core.run_header import RunHeader
 from positionbias.core.shown import Shown
+from positionbias.evaluation.convergence import Ending, Finish, ending_of_run
 from positionbias.evaluation.fusing import Fusing, Fusion, K
 
 __all__ = ["Fused", "equal_again", "fuse", "fuse_runs", "z_scores"]

@@ -40,7 +40,7 @@ class Facts:
     saw test judgements, ``source`` is their split; a student has its teacher's. Elsewhere ``role``
     is the system's task: "first stage", "re-ranker", "ensemble", "retriever".
 
-    ``unfinished``: one of its trainings was not finished when it ended (``core.convergence``).
+    ``unfinished``: one of its trainings was not finished at its end (``evaluation.convergence``).
     Finished and unfinished trainings are different systems, so no mean or comparison mixes them.
     """
 

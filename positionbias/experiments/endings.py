@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from pandas import DataFrame
 
-from positionbias.core.convergence import LEAST, UNFINISHED, Ending, Finish
+from positionbias.evaluation.convergence import LEAST, UNFINISHED, Ending, Finish
 from positionbias.report.figure import Lines
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, Record, records_of, said

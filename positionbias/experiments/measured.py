@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.collection import Collection
-from positionbias.core.convergence import Ending
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_json
 from positionbias.core.interval import Interval
@@ -25,6 +24,7 @@ from positionbias.core.rows import Collected
 from positionbias.core.run import Run, read_rankings, read_run
 from positionbias.core.seeds import drawn_order
 from positionbias.evaluation.answers import Compared, compared
+from positionbias.evaluation.convergence import Ending
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.records import Comparison, Facts
 from positionbias.evaluation.significance import HOLM, adjust, clusters_by_passage

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from pandas import DataFrame, Series
 
-from positionbias.core.convergence import UNFINISHED
 from positionbias.core.duration import shown_time
 from positionbias.evaluation.answers import Compared
+from positionbias.evaluation.convergence import UNFINISHED
 from positionbias.report.presentation import Presentation
 from positionbias.report.record import Record, said
 from positionbias.report.table import RowTable, Value

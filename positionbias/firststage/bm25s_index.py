@@ -18,7 +18,6 @@ import pyarrow.ipc as ipc
 
 from positionbias.core.collection import Collection
 from positionbias.core.json_text import JsonObject
-from positionbias.core.kept_index import open_or_build
 from positionbias.core.manifest import Manifest, package_versions, provenance
 from positionbias.core.progress import track
 from positionbias.core.records import Query
@@ -26,6 +25,7 @@ from positionbias.core.run import Run
 from positionbias.core.shard_work import MapShards
 from positionbias.firststage.best_postings import Found, Postings
 from positionbias.firststage.bm25s_build import METHOD, TERMS, build_bm25s, check_bm25s
+from positionbias.firststage.kept_index import open_or_build
 from positionbias.firststage.passage_order import StoredIds, order_checksum
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import ANALYSIS, Analyzer

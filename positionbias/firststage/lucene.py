@@ -23,12 +23,12 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, StorageError
 from positionbias.core.files import remove
 from positionbias.core.json_text import JsonObject
-from positionbias.core.kept_index import open_or_build
 from positionbias.core.manifest import Manifest, package_versions, provenance
 from positionbias.core.progress import step, track
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.firststage.java import anserini_jar, java_class
+from positionbias.firststage.kept_index import open_or_build
 from positionbias.firststage.settings import Bm25Settings
 
 __all__ = ["ANALYSIS", "LuceneIndex", "build_lucene", "open_lucene"]

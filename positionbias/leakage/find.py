@@ -17,11 +17,11 @@ import pandas
 from pandas import DataFrame, Series
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.nearest import FEWEST_ROWS, Block, tile_rows
-from positionbias.core.nearest import nearest as search
 from positionbias.core.progress import step
 from positionbias.core.shard_work import MapShards
-from positionbias.core.similarity import cosines
+from positionbias.dense.nearest import FEWEST_ROWS, Block, tile_rows
+from positionbias.dense.nearest import nearest as search
+from positionbias.dense.similarity import cosines
 from positionbias.leakage.lexical import Rarity, TermIndex, comparable, read_terms
 from positionbias.leakage.pairs import LEXICAL, SEMANTIC, Pair
 from positionbias.leakage.queries import FieldText, TrainSource, is_empty

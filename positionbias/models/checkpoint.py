@@ -22,7 +22,6 @@ from typing import Any
 
 import torch
 
-from positionbias.core.convergence import Ending, ended_name
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.json_text import JsonObject
@@ -36,6 +35,7 @@ from positionbias.core.manifest import (
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.schema import read_as
 from positionbias.core.splitter import remark_other_splitter
+from positionbias.evaluation.convergence import Ending, ended_name
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.card import CARD, model_card
 from positionbias.models.endpoint_client import Endpoint, endpoint_named

@@ -16,9 +16,9 @@ import torch
 from torch import Tensor, nn
 from torch.optim.optimizer import register_optimizer_step_post_hook
 
-from positionbias.core.onednn import multiplies_bfloat16
 from positionbias.core.progress import remark
 from positionbias.models.cls_only import hooked
+from positionbias.models.onednn import multiplies_bfloat16
 from positionbias.models.openvino_encoder import openvino_encoder
 from positionbias.models.packed import packed_encoder
 

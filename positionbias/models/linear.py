@@ -18,7 +18,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from positionbias.core.onednn import has_onednn
+from positionbias.models.onednn import has_onednn
 
 __all__ = ["FastLinear", "Product", "linear", "product", "use_fast_linears"]
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import torch
 
-from positionbias.core.onednn import thread_pool
+from positionbias.models.onednn import thread_pool
 
 __all__ = ["in_streams"]
 

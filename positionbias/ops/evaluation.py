@@ -258,8 +258,8 @@ def _remarks_of_trainings(files: Sequence[tuple[Run, Path]]) -> dict[str, list[s
     """Return what the runs' manifests record of their trainings, by run; a run's name says so where
     its training is not finished.
     """
-    from positionbias.core.convergence import ended_name, ending_of_run
     from positionbias.core.manifest import manifest_if_any
+    from positionbias.evaluation.convergence import ended_name, ending_of_run
 
     found = {}
     for run, path in files:

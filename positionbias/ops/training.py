@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from positionbias.core.collection import Collection
-    from positionbias.core.teacher_scores import TeacherScores
     from positionbias.models.checkpoint import Checkpoint
+    from positionbias.ranking.teacher_scores import TeacherScores
     from positionbias.training.record import Row
 
 __all__ = ["Taught", "Teacher", "Training", "teach", "train"]

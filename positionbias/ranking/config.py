@@ -94,7 +94,7 @@ class RankingConfig:
         """Remark that bfloat16 would be faster, where the user chose nothing, the work is long, and
         it would be.
         """
-        from positionbias.core.onednn import multiplies_bfloat16
+        from positionbias.models.onednn import multiplies_bfloat16
         from positionbias.models.packed import is_packable
 
         if (

@@ -15,8 +15,13 @@ from positionbias.core.files import remove, sha256_file
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.publish import atomic_folder
 from positionbias.core.run import Ranking
-from positionbias.core.teacher_files import Repeats, TeacherPart, spilled_parts, teacher_name
-from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, write_teacher_scores
+from positionbias.ranking.teacher_files import Repeats, TeacherPart, spilled_parts, teacher_name
+from positionbias.ranking.teacher_scores import (
+    KIND,
+    ScoredBlock,
+    TeacherScores,
+    write_teacher_scores,
+)
 
 __all__ = ["take_in"]
 
@@ -34,8 +39,8 @@ def take_in(
     name: str | None = None,
     overwrite: bool = False,
 ) -> TeacherScores:
-    """Store an outside teacher's scores (``core.teacher_files``) of queries of ``split`` and known
-    passages.
+    """Store an outside teacher's scores (``ranking.teacher_files``) of queries of ``split`` and
+    known passages.
 
     With ``only_known`` others are skipped and counted. With ``order_only``, scores become −1, −2, …
     from the best on, equal where the teacher ties [decision], so that only the order can be learnt.

@@ -28,7 +28,6 @@ from positionbias.core.progress import step
 from positionbias.core.records import relevant_passages
 from positionbias.core.run import Run, read_run
 from positionbias.core.shard_work import resumable_folder
-from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, write_teacher_scores
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.blocks import (
     BlockScorer,
@@ -43,6 +42,12 @@ from positionbias.ranking.config import Elsewhere, RankingConfig, Spread, Taught
 from positionbias.ranking.query_blocks import Pairs
 from positionbias.ranking.score import check_passages, known_queries
 from positionbias.ranking.scored import Scored
+from positionbias.ranking.teacher_scores import (
+    KIND,
+    ScoredBlock,
+    TeacherScores,
+    write_teacher_scores,
+)
 
 __all__ = ["teach"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from positionbias.core.convergence import Finish
 from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import Collected
+from positionbias.evaluation.convergence import Finish
 from positionbias.models.checkpoint import LOG, read_log
 from positionbias.models.remedied import trained_folder
 

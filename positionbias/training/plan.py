@@ -249,8 +249,8 @@ class TrainPlan:
         """
         from positionbias.core.files import sha256_file
         from positionbias.core.groups import Groups
-        from positionbias.core.teacher_scores import open_teacher_scores
         from positionbias.models.identity import model_checksum
+        from positionbias.ranking.teacher_scores import open_teacher_scores
 
         record = {f.name: getattr(self, f.name) for f in fields(self)}
         record["model"] = None if self.model is None else asdict(self.model)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from positionbias.core.convergence import Ending, finish_of
 from positionbias.core.publish import atomic_file
+from positionbias.evaluation.convergence import Ending, finish_of
 
 if TYPE_CHECKING:
     from accelerate import Accelerator

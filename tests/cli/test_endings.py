@@ -14,10 +14,10 @@ import pytest
 from positionbias.audit.systems import System
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
-from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import load
 from positionbias.core.run import read_run
+from positionbias.evaluation.convergence import Ending, Finish
 from positionbias.models.checkpoint import load_checkpoint
 from tests.sealing import reseal
 

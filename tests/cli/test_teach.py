@@ -14,7 +14,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.groups import TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run
-from positionbias.core.teacher_scores import open_teacher_scores
+from positionbias.ranking.teacher_scores import open_teacher_scores
 
 from ..tiny import candidates, planted, saved_tk
 

@@ -9,7 +9,7 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.vector_blocks import stored_blocks
+from positionbias.dense.vector_blocks import stored_blocks
 
 from ..sealing import reseal
 

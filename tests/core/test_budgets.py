@@ -21,11 +21,11 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import open_bytes, read_json
 from positionbias.core.qrels import read_qrels
 from positionbias.core.run import read_run
-from positionbias.core.teacher_files import scored_pairs
 from positionbias.formats.squad_json import read_squad
 from positionbias.formats.trec_topics import read_topics
 from positionbias.leakage.pairs import read_pairs
 from positionbias.pooling.runs import read_systems
+from positionbias.ranking.teacher_files import scored_pairs
 
 LINES: dict[str, Callable[[Path], Any]] = {
     "run": read_run,

@@ -1,4 +1,4 @@
-"""Exact search as a GPU runs it, on the processor: the bits of ``core.nearest`` on hard input, and
+"""Exact search as a GPU runs it, on the processor: the bits of ``dense.nearest`` on hard input, and
 nothing that a GPU would wait for.
 """
 
@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError
-from positionbias.core.nearest import Block, nearest
 from positionbias.dense import on_device
+from positionbias.dense.nearest import Block, nearest
 from positionbias.dense.on_device import nearest_on_device
 from positionbias.dense.sums import paired_sums
 

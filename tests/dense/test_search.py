@@ -24,7 +24,6 @@ from positionbias.core.records import Query
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import order_by_score, read_run
 from positionbias.core.run_header import RunHeader
-from positionbias.core.similarity import inner_products
 from positionbias.dense.approximate import AnnIndex, open_ann
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.exact import Found, exact_search, least_memory, queries_at_once
@@ -32,6 +31,7 @@ from positionbias.dense.on_device import nearest_on_device
 from positionbias.dense.queries import query_blocks
 from positionbias.dense.retrieve import retrieve_dense
 from positionbias.dense.settings import AnnSettings, DenseSearch, Index
+from positionbias.dense.similarity import inner_products
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
@@ -116,7 +116,7 @@ def test_exact_is_brute_force_with_ties_duplicates_and_halves(data: st.DataObjec
 
 
 def test_memory_changes_no_result_and_too_little_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("positionbias.core.nearest.cores", lambda: 2)
+    monkeypatch.setattr("positionbias.dense.nearest.cores", lambda: 2)
     draw = np.random.default_rng(2)
     held = Held(draw.standard_normal((300, 8), np.float32), [f"p{number}" for number in range(300)])
     queries = draw.standard_normal((9, 8), np.float32)

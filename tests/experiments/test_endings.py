@@ -8,8 +8,8 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from positionbias.core.convergence import Ending, Finish
 from positionbias.core.rows import Collected
+from positionbias.evaluation.convergence import Ending, Finish
 from positionbias.evaluation.records import Facts
 from positionbias.experiments.endings import ending_sentences, ending_warnings
 from positionbias.experiments.measured import as_ended, ending_at

@@ -14,8 +14,8 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Query
-from positionbias.core.teacher_scores import TeacherScores, open_teacher_scores
 from positionbias.ranking.outside_teacher import take_in
+from positionbias.ranking.teacher_scores import TeacherScores, open_teacher_scores
 
 
 @pytest.fixture(scope="module")

@@ -84,7 +84,7 @@ def test_advice_on_bfloat16(
 ) -> None:
     lines: list[str] = []
     monkeypatch.setattr("positionbias.ranking.config.remark", lines.append)
-    monkeypatch.setattr("positionbias.core.onednn.multiplies_bfloat16", lambda: has)
+    monkeypatch.setattr("positionbias.models.onednn.multiplies_bfloat16", lambda: has)
     monkeypatch.setattr("positionbias.models.packed.is_packable", lambda model: model.encodes)
     for encodes in (True, False):
         RankingConfig(precision=precision).advise(

@@ -20,7 +20,6 @@ from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
 from positionbias.core.shard_work import work_folder
-from positionbias.core.teacher_scores import TeacherScores
 from positionbias.engine.choose import open_engine
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.protocols import Ranker
@@ -29,6 +28,7 @@ from positionbias.ranking.blocks import BlockScorer
 from positionbias.ranking.config import Computing, RankingConfig, Spread, TaughtPassages
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.teach import teach
+from positionbias.ranking.teacher_scores import TeacherScores
 
 from ..models.t5 import saved_t5
 from ..tiny import candidates, planted, saved_tk

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from positionbias.core.convergence import Finish
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import InputRef, Manifest
 from positionbias.core.rows import Collected, save
+from positionbias.evaluation.convergence import Finish
 from positionbias.evaluation.measured import evaluation_rows
 from positionbias.evaluation.records import Comparison, PerQuery, Result
 from positionbias.positions.histogram import PositionFigure, PositionHistogram, VariationFigure

@@ -19,7 +19,12 @@ from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Ranking, Run, order_by_score, read_run
-from positionbias.core.teacher_scores import KIND, ScoredBlock, TeacherScores, write_teacher_scores
+from positionbias.ranking.teacher_scores import (
+    KIND,
+    ScoredBlock,
+    TeacherScores,
+    write_teacher_scores,
+)
 from positionbias.training.plan import TrainPlan
 from positionbias.training.trainsets.sample import StoredGroups, make_sampler
 from positionbias.training.trainsets.source import group_source

@@ -7,8 +7,8 @@ from dataclasses import replace
 from pandas import DataFrame
 
 from positionbias.contamination.shown import ORIGINS
-from positionbias.core.convergence import UNFINISHED
 from positionbias.evaluation.answers import LEVEL, Compared
+from positionbias.evaluation.convergence import UNFINISHED
 from positionbias.experiments.endings import ending_sentences, training_section
 from positionbias.experiments.shown import (
     EFFECT_NOTE,

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from pandas import DataFrame, Series
 
-from positionbias.core.convergence import UNFINISHED
 from positionbias.core.formatting import as_form, percent
 from positionbias.evaluation.answers import LEVEL, MARGIN, Compared
+from positionbias.evaluation.convergence import UNFINISHED
 from positionbias.evaluation.crossed import (
     ENOUGH,
     LEAST,

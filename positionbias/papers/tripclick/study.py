@@ -27,7 +27,6 @@ from positionbias.core.files import sha256_file
 from positionbias.core.groups import KIND, Groups, TrainingGroup, write_groups
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref
-from positionbias.core.negatives import draw_negatives, without
 from positionbias.core.publish import atomic_folder
 from positionbias.core.records import relevant_passages
 from positionbias.core.run import read_rankings
@@ -38,6 +37,7 @@ from positionbias.experiments.workspace import Workspace
 from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.papers.tripclick.measured import TripClickStudy, measure_tripclick
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
+from positionbias.training.negatives import draw_negatives, without
 
 __all__ = ["NOTES", "check_study", "run_study", "write_study_set"]
 

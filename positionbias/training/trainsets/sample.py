@@ -10,10 +10,10 @@ import numpy as np
 
 from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups, TrainingGroup
-from positionbias.core.negatives import without
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.run import Run
 from positionbias.core.seeds import choose, generator
+from positionbias.training.negatives import without
 
 __all__ = ["GroupSampler", "GroupSource", "StoredGroups", "make_sampler", "sampler_over"]
 

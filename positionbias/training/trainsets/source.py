@@ -8,7 +8,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.groups import Groups
 from positionbias.core.run import read_run
-from positionbias.core.teacher_scores import TeacherScores, open_teacher_scores
+from positionbias.ranking.teacher_scores import TeacherScores, open_teacher_scores
 from positionbias.training.config import LOSSES
 from positionbias.training.plan import TrainPlan
 from positionbias.training.trainsets.sample import GroupSource, StoredGroups, make_sampler

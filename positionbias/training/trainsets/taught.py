@@ -10,9 +10,9 @@ from itertools import islice
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.groups import TrainingGroup
-from positionbias.core.negatives import without
 from positionbias.core.records import Qrel, relevant_passages
-from positionbias.core.teacher_scores import TeacherScores
+from positionbias.ranking.teacher_scores import TeacherScores
+from positionbias.training.negatives import without
 from positionbias.training.trainsets.sample import (
     GroupSampler,
     GroupSource,

@@ -16,7 +16,6 @@ from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import load
 from positionbias.core.run import read_run
-from positionbias.core.teacher_scores import open_teacher_scores
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.models.checkpoint import load_checkpoint
@@ -26,6 +25,7 @@ from positionbias.papers.contamination.settings import (
     Distillation,
 )
 from positionbias.papers.contamination.study import run_study
+from positionbias.ranking.teacher_scores import open_teacher_scores
 from positionbias.training.config import TrainConfig
 from tests.tiny import PLANTED, TINY, planted
 

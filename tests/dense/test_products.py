@@ -13,15 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core import onednn, products
-from positionbias.core.nearest import _kth_highest, nearest
-from positionbias.core.onednn import OneDnnProducts, SievedProducts, products_here
-from positionbias.core.products import NumpyProducts, Products, lengths64, true_places
+from positionbias.dense import onednn_products as onednn
+from positionbias.dense import products
+from positionbias.dense.nearest import _kth_highest, nearest
+from positionbias.dense.onednn_products import OneDnnProducts, SievedProducts, products_here
+from positionbias.dense.products import NumpyProducts, Products, lengths64, true_places
+from positionbias.models.onednn import multiplies_bfloat16
 
 SIEVED = pytest.param(
     SievedProducts,
     marks=pytest.mark.skipif(
-        not onednn.multiplies_bfloat16(), reason="this processor multiplies no bfloat16"
+        not multiplies_bfloat16(), reason="this processor multiplies no bfloat16"
     ),
 )
 KINDS = [NumpyProducts, OneDnnProducts, SIEVED]
@@ -77,7 +79,7 @@ def test_all_kinds_lead_to_the_same_bits(seed: int, similarity: str, k: int, ris
     kinds = [
         NumpyProducts,
         OneDnnProducts,
-        *([SievedProducts] if onednn.multiplies_bfloat16() else []),
+        *([SievedProducts] if multiplies_bfloat16() else []),
     ]
     results = [
         nearest(
@@ -149,7 +151,7 @@ import importlib.util
 find = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: None if name == "torch" else find(name, *rest)
 import numpy as np
-from positionbias.core.nearest import nearest
+from positionbias.dense.nearest import nearest
 found = nearest(np.eye(2, dtype=np.float32), [(np.arange(2), np.eye(2, dtype=np.float32))], \
 neighbours=1, rows=2)
 print(found.numbers.tolist())

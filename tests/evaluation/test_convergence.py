@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 
-from positionbias.core.convergence import Finish, finish_of
+from positionbias.evaluation.convergence import Finish, finish_of
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Exact nearest neighbours by cosine or inner product: many vectors are compared with a few tests,
 a tile at a time.
 
-A tile is multiplied with all tests in float32 (``core.products``), a part of the tests in each
+A tile is multiplied with all tests in float32 (``dense.products``), a part of the tests in each
 thread. Pairs that may be among the k nearest, by a bound on rounding errors, are computed again in
 float64, so the result does not depend on cuts, threads or the order of the vectors. A bound is a
 score that k known vectors reach; the first is that of rows sampled from the first tile.
@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.ahead import ahead
-from positionbias.core.onednn import products_here
-from positionbias.core.products import BLOCK, Hits, Products, below, growth
-from positionbias.core.similarity import RESCORE, UNIT, Similarity, Sized, check_width
 from positionbias.core.threads import cores
+from positionbias.dense.onednn_products import products_here
+from positionbias.dense.products import BLOCK, Hits, Products, below, growth
+from positionbias.dense.similarity import RESCORE, UNIT, Similarity, Sized, check_width
 
 __all__ = ["FEWEST_ROWS", "Block", "Neighbours", "held_bytes", "nearest", "tile_rows"]
 

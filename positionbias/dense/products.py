@@ -1,8 +1,8 @@
 """Float32 products of a tile of vectors with tests, searched by a bound: the one product of search,
 leakage and retrieval.
 
-``core.onednn`` multiplies by oneDNN where torch is installed, numpy elsewhere. What they find is a
-superset by a bound on rounding errors, and ``core.nearest`` computes it again in float64, so all
+``dense.onednn_products`` multiplies by oneDNN where torch is installed, numpy elsewhere. They find
+a superset by a bound on rounding errors, and ``dense.nearest`` computes it again in float64, so all
 lead to the same result; so does ``dense.on_device``, which does all of it on a GPU.
 
 With u = 2⁻²⁴ and γ = dim·u / (1 − dim·u), a float32 product of a and b, added up in any order, is
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from positionbias.core.similarity import UNIT
+from positionbias.dense.similarity import UNIT
 
 __all__ = [
     "BLOCK",

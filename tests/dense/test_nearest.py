@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError
-from positionbias.core.nearest import Neighbours
-from positionbias.core.nearest import nearest as search
-from positionbias.core.similarity import cosines
-from positionbias.core.vector_blocks import stored_blocks
+from positionbias.dense.nearest import Neighbours
+from positionbias.dense.nearest import nearest as search
+from positionbias.dense.similarity import cosines
+from positionbias.dense.vector_blocks import stored_blocks
 
 # two axes, 53° up, backwards, nowhere
 COMPASS = np.array([[1, 0], [0, 1], [3, 4], [-2, 0], [0, 0]], np.float32)

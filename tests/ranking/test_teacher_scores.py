@@ -15,8 +15,13 @@ from hypothesis import strategies as st
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.run import Ranking
-from positionbias.core.teacher_files import Repeats, read_teacher_file, scored_pairs, spilled_parts
-from positionbias.core.teacher_scores import (
+from positionbias.ranking.teacher_files import (
+    Repeats,
+    read_teacher_file,
+    scored_pairs,
+    spilled_parts,
+)
+from positionbias.ranking.teacher_scores import (
     KIND,
     ScoredBlock,
     TeacherScores,
@@ -228,7 +233,7 @@ def test_margins_keep_the_first_of_two_scores_and_count_the_rest(tmp_path: Path)
 def test_parts_of_a_file_are_the_file(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[int, int, float]]
 ) -> None:
-    from positionbias.core import teacher_files
+    from positionbias.ranking import teacher_files
 
     folder = tmp_path_factory.mktemp("spilled")
     path = folder / "table.tsv"

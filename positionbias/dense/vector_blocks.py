@@ -9,8 +9,8 @@ import numpy as np
 
 from positionbias.core.arrays import damaged_heads
 from positionbias.core.errors import bad_input
-from positionbias.core.nearest import Block
 from positionbias.core.seal import verified
+from positionbias.dense.nearest import Block
 
 __all__ = ["stored_blocks"]
 

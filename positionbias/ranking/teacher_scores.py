@@ -4,7 +4,7 @@
     scores/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, scores; a row a query,
                             its passages best first
 
-An outside teacher's file (``core.teacher_files``) is opened in the same way. Stored scores are
+An outside teacher's file (``ranking.teacher_files``) is opened in the same way. Stored scores are
 memory-mapped: rows are read on demand, and only the query ids are held. The checksum does not
 depend on the cuts into shards.
 """
@@ -42,7 +42,7 @@ from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import verified
 from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import CHECKSUM_MODULUS, rows_checksum
-from positionbias.core.teacher_files import read_teacher_file, teacher_name
+from positionbias.ranking.teacher_files import read_teacher_file, teacher_name
 
 __all__ = ["KIND", "ScoredBlock", "TeacherScores", "open_teacher_scores", "write_teacher_scores"]
 

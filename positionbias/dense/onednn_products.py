@@ -1,4 +1,4 @@
-"""Products by oneDNN, which comes with torch, for ``core.products``: in float32, or sieved in
+"""Products by oneDNN, which comes with torch, for ``dense.products``: in float32, or sieved in
 bfloat16 where the processor multiplies it.
 
 PyTorch multiplies float32 matrices with MKL, which takes slower paths on processors that are not
@@ -17,18 +17,16 @@ product must reach is subtracted from it before it is rounded, which keeps its s
 from __future__ import annotations
 
 import os
-import platform
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from importlib.util import find_spec
-from threading import Barrier
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from positionbias.core.products import (
+from positionbias.core.threads import cores
+from positionbias.dense.products import (
     BLOCK,
     Hits,
     NumpyProducts,
@@ -38,29 +36,26 @@ from positionbias.core.products import (
     lengths64,
     true_places,
 )
-from positionbias.core.threads import cores
 
 __all__ = [
     "OneDnnProducts",
     "SievedProducts",
-    "has_onednn",
-    "multiplies_bfloat16",
     "products_here",
-    "thread_pool",
 ]
 
 _HALF = 2.0**-8  # the relative error of rounding to bfloat16
 _MANY = 1_024  # tests
-_SHAPES = "128"  # products that are kept prepared: several times those of a training step
-# of oneDNN, and of torch's layer above it
-_CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")
 
 
 def products_here(tests: np.ndarray) -> Products:
     """Return the products of this processor: by oneDNN where torch is installed and has it, else by
     numpy.
     """
-    if find_spec("torch") is None or not _usable():
+    if find_spec("torch") is None:
+        return NumpyProducts(tests)
+    from positionbias.models.onednn import multiplies_bfloat16
+
+    if not _usable():
         return NumpyProducts(tests)
     # rounding a tile takes as long as a float32 product with some hundred tests
     return (
@@ -70,35 +65,10 @@ def products_here(tests: np.ndarray) -> Products:
     )
 
 
-@cache
-def has_onednn() -> bool:
-    """Return True if torch has oneDNN's linear layer on this processor."""
-    import torch
-
-    _keep_few_products()
-    there = hasattr(torch.ops.mkldnn, "_linear_pointwise") and hasattr(
-        torch.ops.mkldnn, "_reorder_linear_weight"
-    )
-    return (
-        there
-        and torch.backends.mkldnn.is_available()
-        and platform.machine().lower() in {"x86_64", "amd64"}
-    )
-
-
-def _keep_few_products() -> None:
-    """Bound the memory of prepared products, unless the user did; read when the first one is made.
-
-    oneDNN generates code for each shape of a product, and torch keeps it a second time: 0.6 MiB a
-    shape in all. By default both keep 1,024, which grow by hundreds of MiB where batches differ in
-    length, and keep freed memory around them from going back to the system.
-    """
-    for name in _CACHES:
-        os.environ.setdefault(name, _SHAPES)
-
-
 def _usable() -> bool:
     """Return True if nobody asked oneDNN for products in a format with a smaller range."""
+    from positionbias.models.onednn import has_onednn
+
     return has_onednn() and os.environ.get("ONEDNN_DEFAULT_FPMATH_MODE", "STRICT").upper() not in {
         "F16",
         "ANY",
@@ -113,32 +83,6 @@ def _reduced() -> bool:
 
     named = torch.get_float32_matmul_precision() != "highest"
     return named or os.environ.get("ONEDNN_DEFAULT_FPMATH_MODE", "STRICT").upper() != "STRICT"
-
-
-def multiplies_bfloat16() -> bool:
-    """Return True if this processor has instructions for products in bfloat16."""
-    import torch
-
-    names = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")
-    return any(getattr(torch.cpu, name, lambda: False)() for name in names)
-
-
-def thread_pool(count: int, name: str, *, each: int = 1) -> ThreadPoolExecutor:
-    """Return a pool of ``count`` threads, in each of which torch computes on ``each``."""
-    import torch
-
-    before, ready = torch.get_num_threads(), Barrier(count)
-
-    def begin() -> None:
-        torch.get_num_threads()  # torch sets a thread's number at its first call
-        torch.set_num_threads(each)
-        ready.wait()
-
-    pool = ThreadPoolExecutor(count, name)
-    for started in [pool.submit(begin) for _ in range(count)]:
-        started.result()
-    torch.set_num_threads(before)  # for threads that start later
-    return pool
 
 
 class OneDnnProducts(NumpyProducts):
@@ -156,6 +100,8 @@ class OneDnnProducts(NumpyProducts):
 
     def pool(self) -> ThreadPoolExecutor:
         """Return as many threads as there are cores, in each of which torch computes on one."""
+        from positionbias.models.onednn import thread_pool
+
         return thread_pool(self.threads, "products")
 
     def _pack(self, tests: np.ndarray) -> Any:
