@@ -115,8 +115,8 @@ COMMAND: Addition = {
         ("    from positionbias.ops.training"): (
             "    from positionbias.ops.toys import count_letters as count_letters\n"
         ),
-        '        "verify":': (
-            '        "letters": ("toys", "count_letters", "How often each letter stands."),\n'
+        '    "report":': (
+            '    "letters": ("toys", "count_letters", "How often each letter stands."),\n'
         ),
     },
 }
@@ -188,7 +188,7 @@ def test_a_data_format_is_two_files(package: Path) -> None:
         "dir(pb))",
     )
     assert shown == "Collection('again', 2 passages, splits none) True\n"
-    assert posbias(package, "show", "toys").startswith(
+    assert posbias(package, "collection", "show", "toys").startswith(
         "toys: 2 passages, 0 queries (no split) and 0 answers.\n"
     )
 

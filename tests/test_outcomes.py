@@ -165,7 +165,7 @@ def test_loaded_results_are_the_same_and_keep_what_made_them(
     assert before == after
 
 
-@pytest.mark.parametrize("name", ["ats", "pool_verdict"])
+@pytest.mark.parametrize("name", ["mats", "pool_verdict"])
 def test_a_command_with_a_text_of_its_own_keeps_it(
     name: str, returned: Returned, tmp_path: Path
 ) -> None:

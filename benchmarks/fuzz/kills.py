@@ -59,9 +59,9 @@ COMMANDS = (
     Command("import", "import planted --queries 40 --passages 160 --out ./out", "out", 45),
     Command("debias", "debias ./col --out ./out", "out", 45),
     Command("debias of a file", "", "out.tsv", 80),
-    Command("place", "place ./col --density uniform --out ./out", "out", 30),
+    Command("place", "collection place ./col --density uniform --out ./out", "out", 30),
     Command("retrieve", "retrieve ./col --out ./out.run", "out.run", 30),
-    Command("encode", "encode ./col --model ./dot --out ./out", "out", 8),
+    Command("encode", "model encode ./col --model ./dot --out ./out", "out", 8),
     Command(
         "train",
         f"train tk ./col {_CANDIDATES} {TINY} --set save_every=1 --set validate_every=1 "
@@ -72,7 +72,7 @@ COMMANDS = (
     ),
     Command(
         "teach",
-        "teach ./col --model ./tk --candidates ./train.run --set block_pairs=40 --out ./out",
+        "model teach ./col --model ./tk --candidates ./train.run --set block_pairs=40 --out ./out",
         "out",
         20,
     ),
@@ -81,7 +81,10 @@ COMMANDS = (
     ),
     Command("evaluate", "evaluate ./test.run ./tk.run --collection ./col --out ./out", "out", 12),
     Command(
-        "trainset", "trainset contaminated ./col --candidates ./train.run --out ./out", "out", 20
+        "trainset",
+        "model trainset contaminated ./col --candidates ./train.run --out ./out",
+        "out",
+        20,
     ),
     Command(
         "leakage find",

@@ -42,10 +42,10 @@ TINY = f"--set max_steps=2 {_SHAPE}"
 _TRAIN_TK = f"train tk ./col --candidates train.run --validation-candidates validation.run {_WORDS}"
 TIMES = "log.jsonl"  # of a checkpoint: how long its steps took
 DEBIAS = "debias ./col --words whitespace --out ./rotated"
-_TEACH = "teach ./col --model ./tk --candidates train.run --set block_pairs=40"
+_TEACH = "model teach ./col --model ./tk --candidates train.run --set block_pairs=40"
 TEACH = f"{_TEACH} --out ./teaching"
 TRAIN_TK = f"{_TRAIN_TK} --set save_every=2 --out ./trained"
-_CLICKS = "trainset clicks ./col --candidates train.run --set relevant_from=1 --negatives 3"
+_CLICKS = "model trainset clicks ./col --candidates train.run --set relevant_from=1 --negatives 3"
 CLICKS = f"{_CLICKS} --out ./clicked"
 LEAKS = "leakage find --source train=./col:train ./col:test --encoder ./dot --threshold 0.9"
 _PIECES = f"--candidates train.run --encoder ./bert --set max_steps=2 {_STEPS}"
@@ -59,10 +59,10 @@ _BASE = (
 _OVER_ENCODER = (
     f"train bert_dot ./col {_PIECES} --set passage_length=60 --out ./dot",
     f"train bert_cat ./col {_PIECES} --set pair_length=60 --out ./cat",
-    "encode ./col --model ./dot --out ./vec",
+    "model encode ./col --model ./dot --out ./vec",
     f"{_TEACH} --out ./taught",
     (
-        "trainset contaminated ./col --contaminate test --candidates train.run "
+        "model trainset contaminated ./col --contaminate test --candidates train.run "
         "--set target_relevant_from=1 --out ./groups"
     ),
     f"{_CLICKS} --out ./clicks",
@@ -70,7 +70,7 @@ _OVER_ENCODER = (
     "evaluate test.run tk.run --collection ./col --out ./found",
     f"{LEAKS} --out ./leaks",
     ("audit ./col --model ./tk --candidates test.run --set needles=10 --out ./audited"),
-    "ats ./col --model ./tk --out ./ats",
+    "mats ./col --model ./tk --curve --out ./ats",
     # artefacts of the same kinds, whose files stand in for theirs
     "import planted --queries 40 --passages 160 --set leaked_queries=12 --seed 2 "
     "--out ./others/col",

@@ -252,8 +252,12 @@ ARTEFACTS = (
         always=True,
     ),
     Artefact("receipts of a study", "study", _steps, 2),
-    Artefact("collection, by show", "col", _command("show ./col"), 0.6, "/", "others/col"),
-    Artefact("collection, by verify", "col", _command("verify ./col"), 0.6, "/", "others/col"),
+    Artefact(
+        "collection, by show", "col", _command("collection show ./col"), 0.6, "/", "others/col"
+    ),
+    Artefact(
+        "collection, by verify", "col", _command("collection verify ./col"), 0.6, "/", "others/col"
+    ),
     Artefact(
         "collection, by debias",
         "col",
@@ -294,7 +298,14 @@ ARTEFACTS = (
         _command(f"train tk ./col --trainset ./groups {TINY} --out ./x", "x"),
         0.15,
     ),
-    Artefact("click triples, by verify", "clicks", _command("verify ./clicks"), 0.4, "", "groups"),
+    Artefact(
+        "click triples, by verify",
+        "clicks",
+        _command("collection verify ./clicks"),
+        0.4,
+        "",
+        "groups",
+    ),
     Artefact(
         "click triples, by train",
         "clicks",

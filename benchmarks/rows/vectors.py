@@ -124,7 +124,7 @@ class Hnsw(Exact):
 
 
 def stored(settings: Mapping[str, Any]) -> Any:
-    """The vectors as ``posbias encode`` leaves them, made once."""
+    """The vectors as ``posbias model encode`` leaves them, made once."""
     import pyarrow as pa
     import pyarrow.ipc as ipc
 

@@ -317,7 +317,8 @@ def chosen_evidence(
     if not chosen:
         raise InputError(
             f"{collection.path}: wanted sentences chosen by {rule.name} in relevant passages of "
-            f"split {split!r}; found none; audit a split with judgements (posbias show lists them)"
+            f"split {split!r}; found none; audit a split with judgements (posbias collection show "
+            f"lists them)"
         )
     return FoundEvidence(chosen, dict(counts))
 

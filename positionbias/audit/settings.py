@@ -86,7 +86,8 @@ class Audited:
     )
     vectors: VectorsLike | None = setting(
         None,
-        "With --retrieve: a model's vectors of the passages as they are, from posbias encode.",
+        "With --retrieve: a model's vectors of the passages as they are, from posbias model "
+        "encode.",
         metavar="VECTORS",
         place="read",
         panel=Panel.DENSE,

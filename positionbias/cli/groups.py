@@ -15,41 +15,51 @@ from positionbias.cli.lazy import Commands, LazyGroup
 from positionbias.papers import PAPERS
 
 __all__ = [
-    "FAMILIES",
     "GROUPS",
+    "collection",
+    "commands_below",
     "contamination",
     "import_",
     "leakage",
-    "operations",
+    "model",
     "pool",
     "sources",
     "studies",
     "study",
     "trainset",
-    "vectors",
 ]
 
-# name -> one line of help in the list of commands
+# the words of a group -> (its name here, one line of help in the list of commands)
 GROUPS = {
-    "import": "Bring a data set in as a collection.",
-    "vectors": "Make word vectors to start TK from.",
-    "trainset": "Draw training sets made to order.",
-    "leakage": "Find and remove training queries that leak test queries.",
-    "pool": "Say which systems a pool of judgements can judge.",
-    "contamination": "Say whether a model has seen the test set.",
+    "import": ("import_", ops.COMMANDS["import"][2]),
+    "study": ("study", ops.COMMANDS["study"][2]),
+    "collection": ("collection", "Look at, combine, cut, export and verify collections."),
+    "model": ("model", "Make vectors, training sets, remedied and fused models."),
+    "model trainset": ("trainset", "Draw training sets made to order."),
+    "leakage": ("leakage", "Find and remove training queries that leak test queries."),
+    "pool": ("pool", "Say which systems a pool of judgements can judge."),
+    "contamination": ("contamination", "Say whether a model has seen the test set."),
 }
-# operations with a command for each study
-FAMILIES = frozenset({"study"})
 
 
-def operations(group: str) -> Commands:
-    """Return the commands of a group that are registered below it."""
-    rows = ((words.partition(" "), row) for words, row in ops.COMMANDS.items())
-    return {
-        name: (f"{ops.__name__}.{row[0]}", *row[1:])
-        for (first, _, name), row in rows
-        if first == group and name
-    }
+def commands_below(words: str = "") -> Commands:
+    """Return the commands and groups directly below a group; without words, those of ``posbias``.
+
+    What depends on the kind of model (``train``) is a command of its own making.
+    """
+    rows: dict[str, tuple[str, str, str]] = {}
+    start = f"{words} " if words else ""
+    for command, (module, function, text) in ops.COMMANDS.items():
+        if not command.startswith(start):
+            continue
+        name = command.removeprefix(start).partition(" ")[0]
+        if (group := start + name) in GROUPS:
+            rows[name] = (__name__, *GROUPS[group])
+        elif command == "train":
+            rows[name] = ("positionbias.ops.train_command", "TRAIN", text)
+        else:
+            rows[name] = (f"{ops.__name__}.{module}", function, text)
+    return rows
 
 
 def sources() -> Commands:
@@ -80,26 +90,9 @@ def summary(function: Callable[..., Any]) -> str:
     return " ".join((function.__doc__ or "").partition("\n\n")[0].split())
 
 
-@click.group(cls=LazyGroup, commands_at=partial(operations, "contamination"))
-def contamination() -> None:
-    """Has a model, or its teacher, seen the test set that it is measured on?"""
-
-
 @click.group("import", cls=LazyGroup, commands_at=sources)
 def import_() -> None:
     """Bring a data set in as a collection."""
-
-
-@click.group(cls=LazyGroup, commands_at=partial(operations, "leakage"))
-def leakage() -> None:
-    """Find training queries that near-duplicate test queries, check them by hand, remove them."""
-
-
-@click.group(cls=LazyGroup, commands_at=partial(operations, "pool"))
-def pool() -> None:
-    """Can a test collection judge a system that did not help to make it: what pools hold, and what
-    they do to scores.
-    """
 
 
 @click.group(cls=LazyGroup, commands_at=studies, family=True)
@@ -111,11 +104,33 @@ def study() -> None:
     """
 
 
-@click.group(cls=LazyGroup, commands_at=partial(operations, "trainset"))
+@click.group(cls=LazyGroup, commands_at=partial(commands_below, "collection"))
+def collection() -> None:
+    """Look at collections, combine them, cut them, and write them in published forms."""
+
+
+@click.group(cls=LazyGroup, commands_at=partial(commands_below, "model"))
+def model() -> None:
+    """What a training needs, what may be made of a model, and where it goes."""
+
+
+@click.group(cls=LazyGroup, commands_at=partial(commands_below, "model trainset"))
 def trainset() -> None:
     """Training sets made to order, for posbias train --trainset."""
 
 
-@click.group(cls=LazyGroup, commands_at=partial(operations, "vectors"))
-def vectors() -> None:
-    """Word vectors to start TK from, without a download."""
+@click.group(cls=LazyGroup, commands_at=partial(commands_below, "leakage"))
+def leakage() -> None:
+    """Find training queries that near-duplicate test queries, check them by hand, remove them."""
+
+
+@click.group(cls=LazyGroup, commands_at=partial(commands_below, "pool"))
+def pool() -> None:
+    """Can a test collection judge a system that did not help to make it: what pools hold, and what
+    they do to scores.
+    """
+
+
+@click.group(cls=LazyGroup, commands_at=partial(commands_below, "contamination"))
+def contamination() -> None:
+    """Has a model, or its teacher, seen the test set that it is measured on?"""

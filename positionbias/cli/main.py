@@ -7,16 +7,14 @@ import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from keyword import iskeyword
 from typing import Any
 
 import click
 
-from positionbias import __version__, ops
-from positionbias.cli import groups
-from positionbias.cli.groups import FAMILIES, GROUPS
+from positionbias import __version__
+from positionbias.cli.groups import commands_below
 from positionbias.cli.judged_exit import JudgedExit
 from positionbias.cli.lazy import Commands, LazyGroup
 from positionbias.core import stopping
@@ -29,40 +27,16 @@ __all__ = ["COMMANDS", "main", "posbias"]
 INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 
 
-def _commands(rows: Commands) -> Iterator[tuple[str, tuple[str, str, str]]]:
-    """Yield where each command of a section is, and its line of help.
-
-    Its module is imported only when it is called, so that ``posbias --help`` is quick and no
-    command pays for another's libraries.
-    """
-    for words, (module, function, text) in rows.items():
-        name = words.split()[0]
-        if name in GROUPS or name in FAMILIES:
-            yield (
-                name,
-                (groups.__name__, f"{name}_" if iskeyword(name) else name, GROUPS.get(name, text)),
-            )
-        elif name == "train":  # whose settings depend on the kind of model
-            yield name, ("positionbias.ops.train_command", "TRAIN", text)
-        else:
-            yield name, (f"{ops.__name__}.{module}", function, text)
-
-
-SECTIONS: Mapping[str, Commands] = {
-    heading: dict(_commands(rows)) for heading, rows in ops.SECTIONS.items()
+COMMANDS: Commands = {
+    **commands_below(),
+    "completion": (
+        "positionbias.cli.completion",
+        "completion",
+        "Print the completion script for bash, zsh or fish.",
+    ),
 }
-_COMPLETION = (
-    "positionbias.cli.completion",
-    "completion",
-    "Print the completion script for bash, zsh or fish.",
-)
-COMMANDS: Commands = {name: row for rows in SECTIONS.values() for name, row in rows.items()} | {
-    "completion": _COMPLETION
-}
-HEADINGS = {
-    heading: (*rows, *(["completion"] if heading == ops.START else []))
-    for heading, rows in SECTIONS.items()
-}
+LAST = [*COMMANDS].index("study") + 1  # of what most people come for
+HEADINGS = {"Commands": [*COMMANDS][:LAST], "More": [*COMMANDS][LAST:]}
 
 # The commands that answer by their exit code: 1, a check failed; 3, it could not tell. From any
 # other command these are a bug.
@@ -114,6 +88,10 @@ def _past_click() -> Iterator[None]:
 
 
 class _Posbias(LazyGroup):
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read ``posbias help COMMAND`` as ``posbias COMMAND --help``."""
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == ["help"] else args)
+
     def make_context(self, *given: Any, **more: Any) -> click.Context:
         with _past_click():
             return super().make_context(*given, **more)
@@ -159,7 +137,7 @@ To read more: README.md, docs/start.md.
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-@click.version_option(__version__, prog_name="posbias")
+@click.version_option(__version__, "-V", "--version", prog_name="posbias")
 @click.pass_context
 def posbias(context: click.Context) -> None:
     """Find, measure and remove position bias in retrieval data and in the models trained on it.

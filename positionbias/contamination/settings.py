@@ -118,7 +118,8 @@ class ContaminatedSettings:
         if self.split in self.targets:
             raise SettingError(
                 f"--contaminate, --split: wanted different splits; found {self.split!r} as both; "
-                "merging joins splits of the same name: keep them apart with posbias merge --apart"
+                "merging joins splits of the same name: keep them apart with posbias collection "
+                "merge --apart"
             )
 
     def record(self) -> JsonObject:

@@ -254,7 +254,8 @@ def _target(
             collection.path,
             wanted=f"a split {split!r} for --contaminate",
             found=", ".join(collection.splits),
-            do="name one of these; a target of another collection is joined first: posbias merge "
+            do="name one of these; a target of another collection is joined first: posbias "
+            "collection merge "
             "A=… B=… --apart --out both",
         )
     qrels, relevant_from = collection.qrels(split), settings.target_relevant_from
@@ -269,7 +270,7 @@ def _target(
             wanted=f"a passage judged {relevant_from} or higher in target {split!r}",
             found=f"{len(qrels):,} judgements{highest}; {missing:,} {ABSENT}",
             do="give a lower --target-relevant-from or another --contaminate, or join the target's "
-            "collection first: posbias merge",
+            "collection first: posbias collection merge",
         )
     ids = [query.query_id.encode("utf-8", "replace") for query in queries]
     keys = keys64(settings.seed, "contaminated query", ids)

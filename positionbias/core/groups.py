@@ -231,7 +231,8 @@ def group_queries(collection: Collection, splits: Sequence[str]) -> dict[str, st
                         f"two of query {query_id!r}: {texts[query_id]!r}, and in {split} {text!r}"
                     ),
                     do=(
-                        "rename the queries of one split (posbias merge puts a name before those "
+                        "rename the queries of one split (posbias collection merge puts a name "
+                        "before those "
                         "of each collection)"
                     ),
                 )

@@ -159,9 +159,9 @@ def message(text: str) -> str:
     one line.
 
     >>> with lines_of(40):
-    ...     print(message("written to 'a b/c'; look at it with: posbias show 'a b/c'"))
+    ...     print(message("written to 'a b/c'; look at it with: posbias collection show 'a b/c'"))
     written to 'a b/c'; look at it with:
-    posbias show 'a b/c'
+    posbias collection show 'a b/c'
     """
     return whole(text, line_width(sys.stderr, piped=None))
 

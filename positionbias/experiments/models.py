@@ -314,6 +314,6 @@ def _word_vectors(name: str) -> Path:
             place,
             wanted="a file of word vectors",
             found="a folder" if place.is_dir() else "no such file",
-            do="check the path; posbias vectors distil makes one",
+            do="check the path; posbias model vectors makes one",
         )
     return place

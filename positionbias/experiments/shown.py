@@ -34,7 +34,8 @@ MODELS = {
 
 NAMES: Mapping[str, str] = {**MODELS, "bm25": "BM25", "ensemble": "Ensemble"}
 IDLE = (
-    "Train longer, start from word vectors or an encoder, or add BM25's scores (posbias ensemble)."
+    "Train longer, start from word vectors or an encoder, or add BM25's scores (posbias model "
+    "ensemble)."
 )
 TRAIN_LONGER = "Train longer: validation still rose when the training ended, so nothing is decided."
 

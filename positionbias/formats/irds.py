@@ -206,7 +206,7 @@ def _documents_of(datasets: Mapping[str, Any]) -> Any:
         if dataset.docs_handler() is not base.docs_handler():
             raise InputError(
                 f"{name}: wanted the same documents as {first}; found others; import it on its own "
-                "and join them with: posbias merge"
+                "and join them with: posbias collection merge"
             )
     return base
 

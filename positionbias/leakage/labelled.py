@@ -50,7 +50,7 @@ from positionbias.leakage.settings import SampleSettings
 
 __all__ = [
     "PRECISION", "Labelled", "Rule", "Share", "Stratum", "calibrate", "calibration_rows",
-    "most_similar", "precision_from", "read_sheet", "review_rows", "sample_rows",
+    "most_similar", "precision_from", "read_labels", "review_rows", "sample_rows",
     "stratified_sample", "wilson",
 ]  # fmt: skip
 
@@ -158,37 +158,38 @@ def most_similar(
     ]
 
 
-def read_sheet(path: Path | str) -> dict[Ids, Pair]:
-    """Read a filled sheet: its pairs by ids, with and without a label.
+def read_labels(paths: Iterable[Path]) -> dict[Ids, Pair]:
+    """Read pairs with and without a label, by ids; a pair that stands twice counts with its label.
 
     Raises:
         InputError: as ``read_pairs``; or a pair with two labels (with its line).
     """
     pairs: dict[Ids, Pair] = {}
-    for pair in read_pairs(path):
-        known = pairs.get(pair.ids)
-        if known is None or not known.label:
-            pairs[pair.ids] = pair
-        elif pair.label and known.label != pair.label:
-            found = f"{pair.label!r}, and {known.label!r} at line {known.line}"
-            wanted, do = "one label per pair", "drop one"
-            raise bad_input(path, line=pair.line, wanted=wanted, found=found, do=do)
+    for path in paths:
+        for pair in read_pairs(path):
+            known = pairs.get(pair.ids)
+            if known is None or not known.label:
+                pairs[pair.ids] = pair
+            elif pair.label and known.label != pair.label:
+                raise bad_input(
+                    path,
+                    line=pair.line,
+                    wanted="one label per pair",
+                    found=f"{pair.label!r}, and {known.label!r} at line {known.line}",
+                    do="drop one",
+                )
     return pairs
 
 
-def review_rows(made: Collected, labelled: Mapping[Ids, Pair], pairs: int) -> None:
-    """Add Tables 2a and 2b of the review of ``pairs`` pairs, of which these are labelled."""
-    labels = {ids: pair for ids, pair in labelled.items() if pair.label}
-    if not labels:
-        raise InputError(
-            "--filled: wanted labels in the last column; found none; fill in the sheet"
-        )
+def review_rows(made: Collected, said: Mapping[Ids, Pair]) -> None:
+    """Add Tables 2a and 2b: the pairs and test queries that are leaks or not, and the labels."""
+    labels = {ids: pair for ids, pair in said.items() if pair.label}
     for subset, leaks in (("true", True), ("false", False)):
-        own = [ids for ids, pair in labels.items() if pair.leaks == leaks]
-        made.add("reviewed pairs", "pairs", len(own), subset=subset)
-        topics = {ids.test_id for ids in own}
+        chosen = [ids for ids, pair in labels.items() if pair.leaks == leaks]
+        made.add("reviewed pairs", "pairs", len(chosen), subset=subset)
+        topics = {ids.test_id for ids in chosen}
         made.add("reviewed pairs", "test queries", len(topics), subset=subset)
-    made.add("reviewed pairs", "pairs", pairs - len(labels), subset="without label")
+    made.add("reviewed pairs", "pairs", len(said) - len(labels), subset="without label")
     counts = Counter(pair.label for pair in labels.values())
     for name in LABELS:
         made.add("reformulation types", "pairs", counts[name], axis="type", label=name)

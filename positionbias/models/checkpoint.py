@@ -131,7 +131,8 @@ class Checkpoint:
         return self.model
 
     def push_to_hub(self, repo: str, *, private: bool = False) -> str:
-        """Upload it to the Hugging Face Hub like ``posbias push``, and return its address there.
+        """Upload it to the Hugging Face Hub like ``posbias model push``, and return its address
+        there.
 
         Raises:
             InputError: it is not a checkpoint of ours, it is damaged, or the Hub refuses it.

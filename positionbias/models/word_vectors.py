@@ -36,7 +36,7 @@ def read_word_vectors(path: Path | str, words: Container[str], dimension: int) -
     format:
 
     GloVe's text, word2vec's text or binary form, each plain, ``.gz``, ``.zst`` or in a ``.zip``, or
-    what ``posbias vectors distil`` writes.
+    what ``posbias model vectors`` writes.
 
     A line's last ``dimension`` columns are the vector, and all before them is the word (GloVe's
     largest files have words with spaces). Only the wanted words' values are read. A word gets its

@@ -1,7 +1,7 @@
 """One public function a command: settings in, an artefact or measurements out.
 ``positionbias.NAME`` is each of them.
 
-A new command is a function in a module here, its line in ``SECTIONS``, and its import for type
+A new command is a function in a module here, its line in ``COMMANDS``, and its import for type
 checkers. A new ``import_NAME`` needs neither: those of ``ops.imports`` are found.
 """
 
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from positionbias.ops.leakage import find_leakage as find_leakage
     from positionbias.ops.leakage_clean import clean_leakage as clean_leakage
     from positionbias.ops.leakage_labels import (
-        calibrate_leakage as calibrate_leakage,
-        review_pairs as review_pairs,
-        sample_pairs as sample_pairs,
+        label_pairs as label_pairs,
     )
     from positionbias.ops.leakage_overlap import overlap_leakage as overlap_leakage
     from positionbias.ops.pools import (
@@ -44,7 +42,7 @@ if TYPE_CHECKING:
         pool_verdict as pool_verdict,
     )
     from positionbias.ops.positions import debias as debias, histogram as histogram
-    from positionbias.ops.probe import ats as ats, mats as mats
+    from positionbias.ops.probe import mats as mats
     from positionbias.ops.ranking import rerank as rerank
     from positionbias.ops.remedies import debias_model as debias_model
     from positionbias.ops.retrieval import encode as encode, retrieve as retrieve
@@ -56,132 +54,101 @@ if TYPE_CHECKING:
         draw_leaked as draw_leaked,
     )
 
-START = "Start and finish"
-# heading in ``posbias --help`` -> command -> (module here, function, one line of help), in the
-# order of the help; import has every ``import_NAME`` of its module
-SECTIONS: Mapping[str, Mapping[str, tuple[str, str, str]]] = {
-    START: {
-        "demo": ("studies", "demo", "Run the whole study in miniature, in under five minutes."),
-        "verify": ("artefacts", "verify", "Compare artefacts with the digests in their manifests."),
-        "report": ("artefacts", "make_report", "Write one HTML page about results."),
-        "push": ("artefacts", "push", "Upload a checkpoint to the Hugging Face Hub."),
-    },
-    "Data": {
-        "import": ("imports", "", "Bring a data set in as a collection."),
-        "export": ("artefacts", "export", "Write a collection in a published form."),
-        "attach": ("collections", "attach", "Add answers from a table to a collection."),
-        "merge": ("collections", "merge", "Merge collections, for training across corpora."),
-        "sample": ("collections", "sample", "Draw a smaller collection that keeps what is judged."),
-        "show": ("collections", "show", "Show what a collection holds: its Table 1."),
-    },
-    "Positions": {
-        "histogram": ("positions", "histogram", "Show where answers sit in their passages."),
-        "debias": ("positions", "debias", "Rotate every passage at a random word."),
-        "place": ("collections", "place", "Put answering sentences where a density says."),
-        "select": ("collections", "select", "Keep the queries whose answers lie in one part."),
-    },
-    "Models": {
-        "vectors distil": (
-            "encoders",
-            "distil_vectors",
-            "Make word vectors from a pre-trained encoder.",
-        ),
-        "trainset leaked": (
-            "trainsets",
-            "draw_leaked",
-            "Draw sets with a known number of leaked queries.",
-        ),
-        "trainset contaminated": (
-            "trainsets",
-            "draw_contaminated",
-            "Draw a set with judgements of a test split in it.",
-        ),
-        "trainset clicks": (
-            "trainsets",
-            "draw_clicks",
-            "Draw triples of clicked passages and candidates.",
-        ),
-        "teach": ("training", "teach", "Score training passages by a teacher, to distil it."),
-        "train": ("training", "train", "Train a re-ranker."),
-        "encode": ("retrieval", "encode", "Encode passages as vectors, for dense retrieval."),
-        "retrieve": (
-            "retrieval",
-            "retrieve",
-            "Rank passages for each query by BM25, or by vectors.",
-        ),
-        "rerank": ("ranking", "rerank", "Re-rank candidates with a trained model."),
-        "debias-model": (
-            "remedies",
-            "debias_model",
-            "Give a model a remedy for position bias, without training.",
-        ),
-        "ensemble": ("evaluation", "ensemble", "Fuse several runs, by z-scores or ranks."),
-    },
-    "Measure": {
-        "evaluate": ("evaluation", "evaluate", "Measure runs, and test their differences."),
-        "ats": ("probe", "ats", "Measure term similarity by distance in position."),
-        "mats": ("probe", "mats", "Measure position dependence in one number, MATS."),
-    },
-    "Audit": {
-        "audit": ("audit", "audit_systems", "Find out whether a model or run is position-biased."),
-        "check": ("audit", "check", "Hold models to limits: pass, fail or cannot tell."),
-    },
-    "Leakage": {
-        "leakage find": (
-            "leakage",
-            "find_leakage",
-            "Find training queries that near-duplicate test queries.",
-        ),
-        "leakage overlap": (
-            "leakage_overlap",
-            "overlap_leakage",
-            "Find passages and queries of test sets in training.",
-        ),
-        "leakage calibrate": (
-            "leakage_labels",
-            "calibrate_leakage",
-            "Set the score that makes a pair a leak, by labelled pairs.",
-        ),
-        "leakage sample": (
-            "leakage_labels",
-            "sample_pairs",
-            "Draw pairs to label, so that a threshold can be set.",
-        ),
-        "leakage review": (
-            "leakage_labels",
-            "review_pairs",
-            "Show the most similar pairs, and what people said of them.",
-        ),
-        "leakage clean": (
-            "leakage_clean",
-            "clean_leakage",
-            "Write a collection or training set without what leaks.",
-        ),
-        "contamination suspect": (
-            "contamination",
-            "suspect_contamination",
-            "Say whether a model is suspiciously good on a test set.",
-        ),
-    },
-    "Pools": {
-        "pool coverage": (
-            "pools",
-            "pool_coverage",
-            "Count relevant documents that each kind finds, by depth.",
-        ),
-        "pool reliability": (
-            "pools",
-            "pool_reliability",
-            "Measure how pools of one kind judge systems of each kind.",
-        ),
-        "pool verdict": (
-            "pools",
-            "pool_verdict",
-            "Say whether a collection can judge one new run.",
-        ),
-    },
-    "Studies": {
-        "study": ("studies", "study", "Run a paper's study, end to end, on your collection."),
-    },
+# the words of a command -> (module here, function, one line of help), in the order of the help;
+# import has every ``import_NAME`` of its module
+COMMANDS: Mapping[str, tuple[str, str, str]] = {
+    "demo": ("studies", "demo", "Run the whole study in miniature, in under five minutes."),
+    "import": ("imports", "", "Bring a data set in as a collection."),
+    "histogram": ("positions", "histogram", "Show where answers sit in their passages."),
+    "audit": ("audit", "audit_systems", "Find out whether a model or run is position-biased."),
+    "check": ("audit", "check", "Hold models to limits: pass, fail or cannot tell."),
+    "debias": ("positions", "debias", "Rotate every passage at a random word."),
+    "mats": ("probe", "mats", "Measure how a model's term vectors depend on position."),
+    "train": ("training", "train", "Train a re-ranker."),
+    "rerank": ("ranking", "rerank", "Re-rank candidates with a trained model."),
+    "retrieve": ("retrieval", "retrieve", "Rank passages for each query by BM25, or by vectors."),
+    "evaluate": ("evaluation", "evaluate", "Measure runs, and test their differences."),
+    "study": ("studies", "study", "Run a paper's study, end to end, on your collection."),
+    "collection show": ("collections", "show", "Show what a collection holds: its Table 1."),
+    "collection attach": ("collections", "attach", "Add answers from a table to a collection."),
+    "collection merge": ("collections", "merge", "Merge collections, to train across corpora."),
+    "collection sample": (
+        "collections",
+        "sample",
+        "Draw a smaller collection that keeps what is judged.",
+    ),
+    "collection select": (
+        "collections",
+        "select",
+        "Keep the queries whose answers lie in one part.",
+    ),
+    "collection place": ("collections", "place", "Put answering sentences where a density says."),
+    "collection export": ("artefacts", "export", "Write a collection in a published form."),
+    "collection verify": (
+        "artefacts",
+        "verify",
+        "Compare artefacts with their manifests' digests.",
+    ),
+    "model vectors": ("encoders", "distil_vectors", "Make word vectors from an encoder."),
+    "model encode": ("retrieval", "encode", "Encode passages as vectors, for dense retrieval."),
+    "model trainset leaked": (
+        "trainsets",
+        "draw_leaked",
+        "Draw sets with a known number of leaked queries.",
+    ),
+    "model trainset contaminated": (
+        "trainsets",
+        "draw_contaminated",
+        "Draw a set with judgements of a test split in it.",
+    ),
+    "model trainset clicks": (
+        "trainsets",
+        "draw_clicks",
+        "Draw triples of clicked passages and candidates.",
+    ),
+    "model teach": ("training", "teach", "Score training passages by a teacher, to distil it."),
+    "model remedy": (
+        "remedies",
+        "debias_model",
+        "Give a model a remedy for position bias, without training.",
+    ),
+    "model ensemble": ("evaluation", "ensemble", "Fuse several runs, by z-scores or ranks."),
+    "model push": ("artefacts", "push", "Upload a checkpoint to the Hugging Face Hub."),
+    "leakage find": (
+        "leakage",
+        "find_leakage",
+        "Find training queries that near-duplicate test queries.",
+    ),
+    "leakage label": (
+        "leakage_labels",
+        "label_pairs",
+        "Draw pairs to label, or say what their labels tell.",
+    ),
+    "leakage overlap": (
+        "leakage_overlap",
+        "overlap_leakage",
+        "Find passages and queries of test sets in training.",
+    ),
+    "leakage clean": (
+        "leakage_clean",
+        "clean_leakage",
+        "Write a collection or training set without what leaks.",
+    ),
+    "pool coverage": (
+        "pools",
+        "pool_coverage",
+        "Count relevant documents that each kind finds, by depth.",
+    ),
+    "pool reliability": (
+        "pools",
+        "pool_reliability",
+        "Measure how pools of one kind judge systems of each kind.",
+    ),
+    "pool verdict": ("pools", "pool_verdict", "Say whether a collection can judge one new run."),
+    "contamination suspect": (
+        "contamination",
+        "suspect_contamination",
+        "Say whether a model is suspiciously good on a test set.",
+    ),
+    "report": ("artefacts", "make_report", "Write one HTML page about results."),
 }
-COMMANDS = {words: row for rows in SECTIONS.values() for words, row in rows.items()}

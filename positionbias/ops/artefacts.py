@@ -165,7 +165,7 @@ def push(
     $HF_TOKEN, or hf auth login.
 
         posbias evaluate --collection squad bm25.run cat.run --out measured
-        posbias push cat.ckpt USER/NAME --results measured
+        posbias model push cat.ckpt USER/NAME --results measured
 
     Returns:
         The address, and how much it holds.
@@ -400,7 +400,7 @@ def verify(
     Artefacts are collections, runs, checkpoints, results …, or folders of them. Exits with 2 if
     anything is damaged.
 
-        posbias verify squad squad-rotated
+        posbias collection verify squad squad-rotated
 
     Returns:
         What was found of each artefact.

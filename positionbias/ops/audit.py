@@ -301,8 +301,8 @@ def audit_model(
     an encoder (a function ``texts → array`` or an object with ``encode``), or a PyTerrier
     transformer. ``candidates`` are what it re-ranks, by default BM25's. With
     ``AuditSettings(retrieve=True)`` it ranks the whole collection instead, which a model of one
-    vector a text can; ``vectors`` of ``posbias encode`` spare the encoding of the passages as they
-    are.
+    vector a text can; ``vectors`` of ``posbias model encode`` spare the encoding of the passages as
+    they are.
 
         found = positionbias.audit_model("minilm", "squad", queries=500)
         print(found.verdict)

@@ -114,7 +114,7 @@ def attach(
     Queries, passages and judgements stay. Answers of unknown queries or passages, and those whose
     text is not in their passage, are left out and counted by cause.
 
-        posbias attach scifact --answers rationales.jsonl --out scifact-answers
+        posbias collection attach scifact --answers rationales.jsonl --out scifact-answers
         posbias histogram scifact-answers
 
     Returns:
@@ -179,8 +179,8 @@ def merge(
     judgement sets of one name likewise. With ``apart`` each keeps its own, to train on one corpus
     and test on another. Nothing is de-duplicated.
 
-        posbias merge msm=msmarco squad=squad --out both
-        posbias merge msm=msmarco robust=robust04 --apart --out both
+        posbias collection merge msm=msmarco squad=squad --out both
+        posbias collection merge msm=msmarco robust=robust04 --apart --out both
 
     Returns:
         The merged collection.
@@ -203,7 +203,10 @@ def merge(
     opened = {prefix: find_collection(place) for prefix, place in _named(collections).items()}
     work = partial(write_merged, opened, output_place(out), apart=apart)
     merged = engine.write(work, overwrite=overwrite)
-    hint(f"written to {pasted(merged.path)}; look at it with: posbias show {pasted(merged.path)}")
+    hint(
+        f"written to {pasted(merged.path)}; look at it with: posbias collection show "
+        f"{pasted(merged.path)}"
+    )
     return merged
 
 
@@ -279,7 +282,10 @@ def sample(
     asked = SampleSettings(queries, passages, splits, seed)
     work = partial(write_sample, find_collection(collection), output_place(out), asked)
     drawn = engine.write(work, overwrite=overwrite)
-    hint(f"written to {pasted(drawn.path)}; look at it with: posbias show {pasted(drawn.path)}")
+    hint(
+        f"written to {pasted(drawn.path)}; look at it with: posbias collection show "
+        f"{pasted(drawn.path)}"
+    )
     return drawn
 
 
@@ -308,7 +314,7 @@ def select(
     So a real collection gets a known position bias with its own language. Passages, judgements of
     kept queries and the other splits stay.
 
-        posbias select squad --answers-in 0:0.2 --split train --out squad-front
+        posbias collection select squad --answers-in 0:0.2 --split train --out squad-front
 
     Returns:
         The collection with these queries.
@@ -361,8 +367,8 @@ def place(
     and counted, in every split. Of one collection and seed, every density keeps the same questions,
     passages and words, so that models trained on two of them differ by position alone.
 
-        posbias place squad --density front:0.8 --out squad-front
-        posbias place squad --density uniform --out squad-uniform
+        posbias collection place squad --density front:0.8 --out squad-front
+        posbias collection place squad --density uniform --out squad-uniform
 
     Returns:
         The placed collection.

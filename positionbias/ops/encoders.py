@@ -52,7 +52,7 @@ def distil_vectors(
     principal components and weighted by the word's frequency. Give all collections that one TK will
     meet (to train on one and test on another).
 
-        posbias vectors distil --encoder minilm squad --out squad.safetensors
+        posbias model vectors --encoder minilm squad --out squad.safetensors
         posbias train tk squad --word-vectors squad.safetensors …
 
     Returns:

@@ -388,8 +388,8 @@ def ensemble(
     rank; how many these are is said. Of a re-ranked run z-scores take what its model scored, down
     to the depth in its manifest; reciprocal ranks take every rank.
 
-        posbias ensemble bm25.run dense.run --out both.run
-        posbias ensemble bm25.run dense.run --by reciprocal-ranks --out both.run
+        posbias model ensemble bm25.run dense.run --out both.run
+        posbias model ensemble bm25.run dense.run --by reciprocal-ranks --out both.run
 
     Returns:
         The run, and what each of the runs lacks.

@@ -739,7 +739,7 @@ def _told(collection: Collection) -> Collection:
     if "validation" in collection.manifest.content:
         say(f"validation: {_draw(collection.manifest.content_as(DrawnQueries, 'validation'))}")
     hint(
-        f"written to {pasted(collection.path)}; look at it with: posbias show "
+        f"written to {pasted(collection.path)}; look at it with: posbias collection show "
         f"{pasted(collection.path)}"
     )
     return collection

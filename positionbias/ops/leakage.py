@@ -103,7 +103,7 @@ def find_leakage(
         ... )
         10 of 18 test queries (55.6%) have candidates found by words alone: precision unknown; label
         them
-        (posbias leakage review).
+        (posbias leakage label).
         <BLANKLINE>
         Training queries like test queries: candidates by words alone
         ...

@@ -52,9 +52,9 @@ def overlap_leakage(
     folders of other forms are imported first (posbias import).
 
         posbias leakage overlap msmarco --test msmarco:dl19 --test msmarco:dl20 --out overlap
-        posbias leakage sample overlap/pairs/msmarco.dl19.passages.jsonl \\
+        posbias leakage label overlap/pairs/msmarco.dl19.passages.jsonl \\
                 --score of_test --above 0 --out sheet.tsv
-        posbias leakage calibrate sheet.tsv --score of_test
+        posbias leakage label sheet.tsv --score of_test
 
     Returns:
         Rows: the share of test queries that are found, by test set, unit, detector and training

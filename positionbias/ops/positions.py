@@ -177,7 +177,7 @@ def debias(
             f"{there}"
         )
     else:
-        hint(f"written to {there}; look at it with: posbias show {there}")
+        hint(f"written to {there}; look at it with: posbias collection show {there}")
     return rotated
 
 

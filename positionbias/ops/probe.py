@@ -19,7 +19,7 @@ from positionbias.probe.settings import ProbeSettings
 if TYPE_CHECKING:
     from positionbias.models.checkpoint import Checkpoint
 
-__all__ = ["ats", "mats"]
+__all__ = ["mats"]
 
 Probed = Annotated[
     CollectionLike | None,
@@ -38,70 +38,28 @@ Kind = Annotated[str | None, READ_AS]
 
 
 @operation
-def ats(
-    collection: Probed = None,
-    *,
-    models: Models,
-    kind: Kind = None,
-    settings: ProbeSettings = ProbeSettings(),
-    out: SavedTo = None,
-    overwrite: Overwrite = False,
-) -> Measurements:
-    """Measure average term similarity by distance Δ: the mean cosine of a term's vectors Δ words
-    apart, in different passages.
-
-    Without ``collection``, the original passages that the first model's manifest leads to. All
-    models are probed on the same passages.
-
-        posbias ats squad --model tk.ckpt --out ats
-        posbias ats squad --model bert.ckpt --probe-layers all --json
-
-    Returns:
-        Rows of each model and layer: MATS, and the curve by Δ.
-
-    Raises:
-        SettingError: a model without term vectors, or a layer that it has not.
-        InputError: a model's manifest leads to no collection.
-
-    Source: position-bias paper, Eq. 8 and Figure 2.
-
-    Example:
-        >>> import positionbias as pb
-        >>> print(pb.ats("planted", models=["tk.ckpt"]))
-        tk on planted: where positions differ, a word's ... less alike (cosine) than at equal
-        ones; MATS 0..., and 0 is no dependence on position.
-        <BLANKLINE>
-        tk: 240 passages, 12,088 words, 13 unknown ones left out.
-        <BLANKLINE>
-        Average term similarity (ATS)
-        <BLANKLINE>
-        Model   Δ    ATS  Terms    Pairs  Deviation over terms  Deviation over pairs
-        ─────  ──  ─────  ─────  ───────  ────────────────────  ────────────────────
-        tk      0  1.000    161   56,782                 0.000                 0.000
-        ...
-    """
-    refuse_outputs(out, overwrite=overwrite)
-    measured = _probe("ats", collection, models, kind, settings)
-    return save_if_asked(measured, out, overwrite=overwrite)
-
-
-@operation
 def mats(
     collection: Probed = None,
     *,
     models: Models,
     kind: Kind = None,
+    curve: Annotated[
+        bool, Setting("Print the curve too: average term similarity (ATS) by distance.")
+    ] = False,
     settings: ProbeSettings = ProbeSettings(),
     out: SavedTo = None,
     overwrite: Overwrite = False,
 ) -> Measurements:
-    """Measure how far term vectors depend on position, in one number: how far ATS falls below its
-    value at Δ = 0, on average.
+    """Measure how far term vectors depend on position, in one number, MATS.
+
+    Average term similarity (ATS) at distance Δ is the mean cosine of a term's vectors Δ words
+    apart, in different passages; MATS is how far it falls below its value at Δ = 0, on average.
 
     Without ``collection``, the original passages that the first model's manifest leads to. All
     models are probed on the same passages.
 
         posbias mats squad --model tk.ckpt --model bert.ckpt
+        posbias mats squad --model tk.ckpt --curve --out curve
 
     Returns:
         Rows of each model and layer: MATS, and the curve by Δ.
@@ -110,7 +68,7 @@ def mats(
         SettingError: a model without term vectors, or a layer that it has not.
         InputError: a model's manifest leads to no collection.
 
-    Source: position-bias paper, Eq. 9 and Table 2.
+    Source: position-bias paper, Eq. 8 and 9, Table 2 and Figure 2.
 
     Example:
         >>> import positionbias as pb
@@ -122,14 +80,22 @@ def mats(
         <BLANKLINE>
         Term similarity by distance in position (MATS)
         ...
+        >>> print(pb.mats("planted", models=["tk.ckpt"], curve=True))
+        tk on planted: ...
+        Average term similarity (ATS)
+        <BLANKLINE>
+        Model   Δ    ATS  Terms    Pairs  Deviation over terms  Deviation over pairs
+        ─────  ──  ─────  ─────  ───────  ────────────────────  ────────────────────
+        tk      0  1.000    161   56,782                 0.000                 0.000
+        ...
     """
     refuse_outputs(out, overwrite=overwrite)
-    measured = _probe("mats", collection, models, kind, settings)
+    measured = _probe("ats" if curve else "mats", collection, models, kind, settings)
     return save_if_asked(measured, out, overwrite=overwrite)
 
 
 def _probe(
-    command: str,
+    study: str,
     collection: CollectionLike | None,
     models: Sequence[Place],
     kind: str | None,
@@ -151,13 +117,13 @@ def _probe(
         )
     else:
         probed = find_collection(collection)
-    made = Collected({"study": command, "collection": probed.name})
+    made = Collected({"study": study, "collection": probed.name})
     for checkpoint, system in zip(checkpoints, _names(checkpoints, models), strict=True):
         for one in probe_model(checkpoint, probed, settings, system=system):
             similarity_rows(made, one, model=one.system)
     return Measurements(
         rows=made.rows,
-        command=command,
+        command="mats",
         settings=asdict(settings),
         read=[
             Read("collection", probed.path, probed.checksum),

@@ -95,7 +95,7 @@ class Encoder:
             raise SettingError(
                 f"--threshold: wanted a cosine for the encoder {name}, as each encoder has its own "
                 f"scale; found none (known: {' and '.join(THRESHOLDS)}); give one, or find one by "
-                "posbias leakage calibrate"
+                "posbias leakage label"
             )
         model, config = self.loading(), self.config
         elsewhere = EncoderElsewhere(Elsewhere.of(self.loading, model), config)

@@ -50,7 +50,7 @@ def debias_model(
     audit of both tells. Measure it by a manipulation that the remedy did not use: a mean over
     rotations hardly changes by rotation, whatever else is wrong with it.
 
-        posbias debias-model cat.ckpt --remedy rotate:4 --out cat-rotated
+        posbias model remedy cat.ckpt --remedy rotate:4 --out cat-rotated
         posbias audit squad --candidates bm25.run --model cat.ckpt --model cat-rotated
 
     Returns:

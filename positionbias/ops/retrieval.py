@@ -38,7 +38,7 @@ class ByVectors:
 
     vectors: Place | None = setting(
         None,
-        "Rank by these vectors, from posbias encode, instead of by BM25.",
+        "Rank by these vectors, from posbias model encode, instead of by BM25.",
         metavar="VECTORS",
         place="read",
     )
@@ -71,7 +71,7 @@ def retrieve(
     goes on where an interrupted one was. The run is in TREC form; .gz at the end of its name
     compresses it.
 
-        posbias encode squad --model minilm --out squad-vectors
+        posbias model encode squad --model minilm --out squad-vectors
         posbias retrieve squad --vectors squad-vectors --model minilm --split test --out dense.run
 
     Returns:

@@ -34,7 +34,7 @@ Next, on your own data:
   posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation-queries 1000 \
 --out squad
   posbias histogram squad --split train
-  posbias vectors distil --encoder minilm squad --out squad-words
+  posbias model vectors --encoder minilm squad --out squad-words
   posbias study position-bias squad --quick --word-vectors squad-words --out squad-study"""
 
 

@@ -268,12 +268,13 @@ def teach(
     Interrupted, the same command goes on. Each of the --workers loads the teacher: on a GPU of its
     own while there are enough, on a CPU with its share of the threads.
 
-        posbias teach msmarco --model teacher.ckpt --candidates train.run --depth 100 --out scores
+        posbias model teach msmarco --model teacher.ckpt --candidates train.run --depth 100 \\
+                --out scores
         posbias train bert_dot msmarco --loss kl --teacher-scores scores --out student.ckpt
 
     Or only the pairs of a training set:
 
-        posbias teach msmarco --model teacher.ckpt --trainset sets/plain --out scores
+        posbias model teach msmarco --model teacher.ckpt --trainset sets/plain --out scores
         posbias train tk msmarco --loss margin_mse --trainset sets/plain --teacher-scores scores \\
                 --out student.ckpt
 
@@ -281,7 +282,7 @@ def teach(
     score tag), three (query passage score) or five (positive_score negative_score query positive
     negative). Of a ranking whose scores are made up, the order is left:
 
-        posbias teach msmarco --scores commercial.run --order-only --out scores
+        posbias model teach msmarco --scores commercial.run --order-only --out scores
         posbias train bert_dot msmarco --loss ranknet --teacher-scores scores --out student.ckpt
 
     Returns:

@@ -69,11 +69,11 @@ def draw_leaked(
     share all but the leaked queries, and a smaller set is the beginning of a larger one. Where
     source and target are two corpora, merge them first; their splits stay apart:
 
-        posbias merge msm=msmarco robust=robust04 --apart --out both
+        posbias collection merge msm=msmarco robust=robust04 --apart --out both
         posbias leakage find both:msm.train both:robust.test --encoder minilm --out leaks
         posbias retrieve both --split msm.train --out msm.run
-        posbias trainset leaked both --target robust.test --source msm.train --candidates msm.run \\
-                --pairs leaks --leakage msm --size 1000 --out msm-1000
+        posbias model trainset leaked both --target robust.test --source msm.train \\
+                --candidates msm.run --pairs leaks --leakage msm --size 1000 --out msm-1000
         posbias train tk both --trainset msm-1000 --validation-candidates RUN --out tk.ckpt
 
     Returns:
@@ -169,9 +169,9 @@ def draw_contaminated(
     a group for each positive of the targets: negatives are what was judged not relevant for its
     query, and random passages when those run out. A target of another corpus is merged first:
 
-        posbias merge ms=msmarco covid=trec-covid --apart --out both
+        posbias collection merge ms=msmarco covid=trec-covid --apart --out both
         posbias retrieve both --split ms.train --out train.run
-        posbias trainset contaminated both --contaminate covid.test --split ms.train \\
+        posbias model trainset contaminated both --contaminate covid.test --split ms.train \\
                 --candidates train.run --out seen
         posbias train bert_cat both --trainset seen --loss lce --validation-candidates RUN \\
                 --out teacher
@@ -246,7 +246,8 @@ def draw_clicks(
     are shuffled, and the first ``triples`` kept.
 
         posbias retrieve tripclick --split train --depth 500 --out train.run.gz
-        posbias trainset clicks tripclick --candidates train.run.gz --triples 10000000 --out triples
+        posbias model trainset clicks tripclick --candidates train.run.gz \\
+                --triples 10000000 --out triples
         posbias train bert_cat tripclick --trainset triples \\
                 --set validation_split=head_validation \\
                 --validation-candidates RUN --out model

@@ -90,7 +90,7 @@ FOUND = Presentation(
             anchor="overlap",
             title="Test data in training sets",
             introduction="Candidates are not leaks: how many pairs are copies in truth, a labelled "
-            "sample of them says (posbias leakage sample, calibrate).",
+            "sample of them says (posbias leakage label).",
             tables=[OVERLAP],
         )
     ],

@@ -271,7 +271,7 @@ def placing_of(collection: Collection) -> Placing:
             collection.path,
             wanted="a placed collection",
             found=found,
-            do="make one with: posbias place",
+            do="make one with: posbias collection place",
         )
     settings = collection.manifest.settings
     return converted(Placing, {**settings, "density": Density.of(settings["density"])})

@@ -97,7 +97,7 @@ class TeacherScores:
         self.splits: tuple[str, ...] = ()
         self.order_only = False
         if not self.path.exists():
-            do = "check the path, or make them with: posbias teach"
+            do = "check the path, or make them with: posbias model teach"
             raise bad_input(
                 self.path, wanted="teacher scores, a folder or a file", found="nothing there", do=do
             )
@@ -167,7 +167,8 @@ class TeacherScores:
             wanted=f"the teacher's score of passage {passage_id!r} for query {query_id!r}",
             found=found,
             do=(
-                "have the teacher score this pair as well (posbias teach), or leave it out of the "
+                "have the teacher score this pair as well (posbias model teach), or leave it out "
+                "of the "
                 "training"
             ),
         )
@@ -180,7 +181,7 @@ class TeacherScores:
 
 
 def open_teacher_scores(path: Path | str) -> TeacherScores:
-    """Open the scores that ``posbias teach`` has written, or an outside teacher's file."""
+    """Open the scores that ``posbias model teach`` has written, or an outside teacher's file."""
     return TeacherScores(path)
 
 

@@ -81,7 +81,8 @@ class TrainPlan:
     )
     teacher_scores: Path | None = setting(
         None,
-        "A teacher's scores (from posbias teach, a run, or a TSV), for losses of distillation; "
+        "A teacher's scores (from posbias model teach, a run, or a TSV), for losses of "
+        "distillation; "
         "without --candidates and --trainset, negatives come from its ranking.",
         metavar="FILE",
         place="read",

@@ -145,7 +145,7 @@ class Trainer:
             raise InputError(
                 f"--loss {self.config.loss}: wanted a teacher's scores of every training group; "
                 f"found none of query {group.query_id!r} with passage {group.passage_ids[0]!r}; "
-                "give --teacher-scores (posbias teach makes them)"
+                "give --teacher-scores (posbias model teach makes them)"
             )
         device = self.devices.device
         inputs = {

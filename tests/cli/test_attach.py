@@ -1,5 +1,5 @@
-"""``posbias attach`` as a user runs it: a data set of BEIR gets answers, and is measured and
-audited by them.
+"""``posbias collection attach`` as a user runs it: a data set of BEIR gets answers, and is measured
+and audited by them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ def test_a_data_set_of_beir_is_measured_and_audited_by_attached_answers(
     judged = "".join(f"q{n}\td{n}\t1\n" for n in numbers)
     (tmp_path / "in" / "qrels" / "test.tsv").write_text(f"query-id\tcorpus-id\tscore\n{judged}")
     assert run_posbias("import", "beir", "in", "--out", "./bare").returncode == 0
-    done = run_posbias("attach", "./bare", "--answers", "answers.jsonl", "--out", "./with")
+    done = run_posbias(
+        "collection", "attach", "./bare", "--answers", "answers.jsonl", "--out", "./with"
+    )
     assert done.returncode == 0, done.stderr
     assert (
         "test: 20 answers added\n21 rows\n1 row left out, text not found in passage; the first:"
@@ -45,7 +47,14 @@ def test_a_data_set_of_beir_is_measured_and_audited_by_attached_answers(
     assert mean["value"] > 0.5
     assert (
         run_posbias(
-            "attach", "./bare", "--answers", "answers.jsonl", "--out", "./bare", "--overwrite"
+            "collection",
+            "attach",
+            "./bare",
+            "--answers",
+            "answers.jsonl",
+            "--out",
+            "./bare",
+            "--overwrite",
         ).returncode
         == 2
     )

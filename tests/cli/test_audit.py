@@ -147,6 +147,7 @@ def test_what_cannot_retrieve_is_said_before_bm25_goes_through_the_collection(
         saved_dot(tmp_path / name, seed=seed)
         assert (
             posbias(
+                "model",
                 "encode",
                 collection.path,
                 "--model",

@@ -90,7 +90,7 @@ leakage find planted:train planted:test --detector lexical --out leaks
 leakage overlap planted:train --test planted:test --out overlap
 leakage clean planted --pairs overlap --remove queries --out overlap-clean
 evaluate test.run rotated.run --collection planted --leaked overlap
-leakage review leaks --score jaccard --out sheet.tsv
+leakage label leaks --score jaccard --above 0 --per-test 5 --out sheet.tsv
 leakage clean planted --pairs leaks --lexical --out clean
 trainset clicks clicked --candidates clicked.run --out triples
 pool coverage runs qrels.txt --systems systems.tsv --depth 5 --out covered

@@ -80,10 +80,13 @@ def test_a_plain_name_lands_in_the_current_directory_and_is_found_there(
     ]
     assert "train file, SQuAD v1.1: 10 questions, 0 unanswerable and dropped" in done.stderr
     assert "test file, SQuAD v2.0: 2 questions, 1 unanswerable and dropped" in done.stderr
-    assert done.stderr.splitlines()[-1] == "written to squad; look at it with: posbias show squad"
+    assert (
+        done.stderr.splitlines()[-1]
+        == "written to squad; look at it with: posbias collection show squad"
+    )
     assert (tmp_path / "squad").is_dir()
     assert not list(posbias_home.iterdir())
-    shown = run_posbias("show", "squad")
+    shown = run_posbias("collection", "show", "squad")
     assert shown.returncode == 0
     head, _, rest = shown.stdout.partition("\n")
     assert head == "squad: 11 passages, 11 queries (train 6, validation 4, test 1) and 11 answers."
@@ -97,7 +100,7 @@ def test_a_plain_name_lands_in_the_current_directory_and_is_found_there(
 
 def test_show_gives_the_same_figures_as_json(run_posbias: RunPosbias, files: list[str]) -> None:
     run_posbias(*files, "--out", "./squad")
-    done = run_posbias("show", "squad", "--json")
+    done = run_posbias("collection", "show", "squad", "--json")
     rows = json.loads(done.stdout)["rows"]
     counts = [row for row in rows if row["measure"] in ("passages", "queries")]
     assert [(row["measure"], row.get("split"), row["value"]) for row in counts] == [
@@ -124,7 +127,7 @@ def test_squad_goes_out_and_comes_in_again(
     run_posbias: RunPosbias, files: list[str], tmp_path: Path
 ) -> None:
     run_posbias(*files, "--out", "./squad", "--validation-queries", 4)
-    done = run_posbias("export", "squad", "--to", "squad", "--out", "./release")
+    done = run_posbias("collection", "export", "squad", "--to", "squad", "--out", "./release")
     assert (done.returncode, done.stdout) == (
         0,
         "squad: 2 articles, 11 paragraphs, 11 questions\n",
@@ -153,7 +156,16 @@ def test_a_rotated_squad_goes_out_with_its_moved_offsets(
     rotated = run_posbias("debias", "squad", "--out", "./rotated")
     assert rotated.returncode == 0, rotated.stderr
     done = run_posbias(
-        "export", "rotated", "--to", "squad", "--split", "train", "--out", "./out", "--json"
+        "collection",
+        "export",
+        "rotated",
+        "--to",
+        "squad",
+        "--split",
+        "train",
+        "--out",
+        "./out",
+        "--json",
     )
     assert done.returncode == 0, done.stderr
     figures = {row["measure"]: row["value"] for row in json.loads(done.stdout)["rows"]}
@@ -210,7 +222,9 @@ def test_what_a_form_can_hold_comes_back(
             [Qrel("q1", "p3", 1), Qrel("q2", "p4", 1)],
         )
         writer.finish(Manifest("collection", "c", "a test"))
-    done = run_posbias("export", "./c", "--to", form, "--workers", 2, "--out", "./out")
+    done = run_posbias(
+        "collection", "export", "./c", "--to", form, "--workers", 2, "--out", "./out"
+    )
     assert done.returncode == 0, done.stderr
     assert "9 " in done.stdout
     assert done.stderr == "written to out\n"
@@ -225,16 +239,26 @@ def test_what_a_form_can_hold_comes_back(
 def test_an_export_of_another_form_is_refused(
     run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path
 ) -> None:
-    done = run_posbias("export", "small", "--to", "squad", "--out", "./out")
+    done = run_posbias("collection", "export", "small", "--to", "squad", "--out", "./out")
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "wanted a collection made from SQuAD; found one made by 'a test'" in done.stderr
     done = run_posbias(
-        "export", "small", "--to", "beir", "--set", "squad_version=2.0", "--out", "./out"
+        "collection",
+        "export",
+        "small",
+        "--to",
+        "beir",
+        "--set",
+        "squad_version=2.0",
+        "--out",
+        "./out",
     )
     assert (
         "squad_version: wanted --to squad beside it; found --to beir; leave it out" in done.stderr
     )
-    done = run_posbias("export", "small", "--to", "beir", "--split", "dev", "--out", "./out")
+    done = run_posbias(
+        "collection", "export", "small", "--to", "beir", "--split", "dev", "--out", "./out"
+    )
     assert "wanted split 'dev'; found train, test" in done.stderr
     assert not (tmp_path / "out").exists()
 
@@ -242,12 +266,15 @@ def test_an_export_of_another_form_is_refused(
 def test_collections_are_merged_and_sampled(
     run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path
 ) -> None:
-    merged = run_posbias("merge", "A=small", "B=./small", "--workers", 2, "--out", "./both")
+    merged = run_posbias(
+        "collection", "merge", "A=small", "B=./small", "--workers", 2, "--out", "./both"
+    )
     assert merged.returncode == 0, merged.stderr
     assert merged.stdout.startswith("both: 14 passages, 10 queries")
-    shown = run_posbias("show", "both").stdout
+    shown = run_posbias("collection", "show", "both").stdout
     assert "Made by merge (collections " in shown
     drawn = run_posbias(
+        "collection",
         "sample",
         "both",
         "--queries",
@@ -267,17 +294,20 @@ def test_collections_are_merged_and_sampled(
     counts = [(row["measure"], row["value"]) for row in rows]
     assert counts[:2] == [("passages", 8), ("queries", 2)]
     for arguments, message in (
-        (["merge", "A=small", "--out", "./x"], "wanted two collections or more; found 1"),
         (
-            ["merge", "A=small", "small", "--out", "./x"],
+            ["collection", "merge", "A=small", "--out", "./x"],
+            "wanted two collections or more; found 1",
+        ),
+        (
+            ["collection", "merge", "A=small", "small", "--out", "./x"],
             "wanted NAME=COLLECTION, as in A=msmarco B=squad; found 'small'",
         ),
         (
-            ["merge", "A=small", "A=small", "--out", "./x"],
+            ["collection", "merge", "A=small", "A=small", "--out", "./x"],
             "wanted a name of its own for each; found 'A' twice",
         ),
         (
-            ["sample", "small", "--queries", 9, "--passages", 1, "--out", "./x"],
+            ["collection", "sample", "small", "--queries", 9, "--passages", 1, "--out", "./x"],
             "--passages: wanted at least ",
         ),
     ):
@@ -291,7 +321,7 @@ def test_squads_form_needs_a_split(run_posbias: RunPosbias, tmp_path: Path) -> N
     with create_collection(tmp_path / "bare") as writer:
         writer.add_passages([Passage("a", "one two")])
         writer.finish(Manifest("collection", "bare", "a test"))
-    done = run_posbias("export", "./bare", "--to", "squad", "--out", "./release")
+    done = run_posbias("collection", "export", "./bare", "--to", "squad", "--out", "./release")
     line = (
         "posbias: bare: wanted a split to write in SQuAD's form; found no splits; import it with "
         "its questions\n"

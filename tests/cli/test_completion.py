@@ -33,8 +33,8 @@ def test_each_shell_gets_its_script(run_posbias: RunPosbias, shell: str) -> None
         ("posbias import squad --val", {"--validation-queries"}),
         ("posbias train bert", {"bert_cat", "bert_dot"}),
         ("posbias completion z", {"zsh"}),
-        ("posbias show pl", {"planted"}),
-        ("posbias show ./pl", {"./pl"}),  # which the shell completes as a path
+        ("posbias collection show pl", {"planted"}),
+        ("posbias collection show ./pl", {"./pl"}),  # which the shell completes as a path
         ("posbias retrieve planted --split ", {"train", "validation", "test"}),
         ("posbias evaluate test.run --collection planted --split t", {"train", "test"}),
         ("posbias study position-bias planted --test-split va", {"validation"}),

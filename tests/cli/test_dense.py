@@ -1,5 +1,5 @@
-"""``posbias encode`` and ``posbias retrieve --vectors``: what they print and write, and one clear
-line where they cannot.
+"""``posbias model encode`` and ``posbias retrieve --vectors``: what they print and write, and one
+clear line where they cannot.
 """
 
 from __future__ import annotations
@@ -77,7 +77,10 @@ def test_fewer_candidates_than_asked_for_are_said(
     pytest.importorskip("faiss")
     vectors, out = tmp_path / "vectors", tmp_path / "dense.run"
     assert (
-        posbias(capsys, "encode", small_collection.path, "--model", dot, "--out", vectors)[0] == 0
+        posbias(capsys, "model", "encode", small_collection.path, "--model", dot, "--out", vectors)[
+            0
+        ]
+        == 0
     )
     options = (
         "--vectors",
@@ -157,7 +160,10 @@ def test_wrong_options_are_one_line(
 ) -> None:
     vectors = tmp_path / "vectors"
     assert (
-        posbias(capsys, "encode", small_collection.path, "--model", dot, "--out", vectors)[0] == 0
+        posbias(capsys, "model", "encode", small_collection.path, "--model", dot, "--out", vectors)[
+            0
+        ]
+        == 0
     )
     options = ("--vectors", vectors, "--model", dot, "--out", tmp_path / "x.run", *given)
     code, printed, err = posbias(capsys, "retrieve", small_collection.path, *options)
@@ -181,7 +187,7 @@ def test_what_is_missing_or_of_another_kind_is_one_line(
     out = tmp_path / "out"
     for arguments, message in (
         (
-            ["encode", small_collection.path, "--model", tk, "--out", out],
+            ["model", "encode", small_collection.path, "--model", tk, "--out", out],
             "wanted a model with one vector a text",
         ),
         (

@@ -172,14 +172,23 @@ def test_evaluate_says_it_of_runs_and_names_the_unfinished(
     assert "idle: these scores change nothing: depth 1." in out
     # so do an ensemble with one of them, an audit, and the term vectors' probe
     both = tmp_path / "both.run"
-    posbias(capsys, "ensemble", runs["test"], tmp_path / "young.run", "--out", both)
+    posbias(capsys, "model", "ensemble", runs["test"], tmp_path / "young.run", "--out", both)
     out, err = posbias(capsys, "evaluate", runs["test"], both, "--collection", collection.path)
     assert "ensemble, not finished" in out
     assert (
         "ensemble, not finished: not finished: validation nDCG@10 still rose when the training "
         "ended"
     ) in err
-    posbias(capsys, "ensemble", runs["test"], tmp_path / "idle.run", "--out", both, "--overwrite")
+    posbias(
+        capsys,
+        "model",
+        "ensemble",
+        runs["test"],
+        tmp_path / "idle.run",
+        "--out",
+        both,
+        "--overwrite",
+    )
     assert "ending" not in read_manifest(both).content
     young = tmp_path / "young.ckpt"
     assert System.of(load_checkpoint(young)).name == "young, not finished"

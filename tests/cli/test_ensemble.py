@@ -1,4 +1,4 @@
-"""``posbias ensemble``: runs in, one run out, and what is missing is said."""
+"""``posbias model ensemble``: runs in, one run out, and what is missing is said."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_re_ranked_run_and_a_constant_one(
         Manifest(kind="run", name="tuned", command="rerank", settings={"depth": 2}),
     )
     write_run(same, Run("same", [("q", ["a", "b", "c"], [0.0, 0.0, 0.0])]))
-    code, _, err = posbias(capsys, "ensemble", runs[0], place, same, "--out", out_place)
+    code, _, err = posbias(capsys, "model", "ensemble", runs[0], place, same, "--out", out_place)
     assert code == 0, err
     said = (
         "tuned was re-ranked down to 2: 1 passages below have no score of its own, and get its "
@@ -108,7 +108,9 @@ def test_what_is_refused(runs: tuple[Path, Path], capsys, tmp_path: Path) -> Non
         ),
         ((*runs, "--k", 5), "--k: wanted --by reciprocal-ranks; found --by z-scores"),
     ):
-        code, _, err = posbias(capsys, "ensemble", "--out", tmp_path / "no.run", *arguments)
+        code, _, err = posbias(
+            capsys, "model", "ensemble", "--out", tmp_path / "no.run", *arguments
+        )
         assert (code, err.count("\n")) == (2, 1), err
         assert complaint in err
     assert not (tmp_path / "no.run").exists()

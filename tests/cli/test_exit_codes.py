@@ -45,11 +45,12 @@ def raises(error: BaseException) -> Callable[[], Any]:
     return run
 
 
-def ends(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any], name: str = "show") -> int:
+def ends(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any], name: str = "histogram") -> int:
     """The exit code of a command that does ``run`` and nothing else."""
-    module = {"show": "positionbias.ops.collections.show", "check": "positionbias.ops.audit.check"}[
-        name
-    ]
+    module = {
+        "histogram": "positionbias.ops.positions.histogram",
+        "check": "positionbias.ops.audit.check",
+    }[name]
     monkeypatch.setattr(module, click.Command(name, callback=run))
     with pytest.raises(SystemExit) as stop:
         main([name])
@@ -80,8 +81,8 @@ def reports(home: Path) -> list[Path]:
             raises(SystemExit("wanted a flag")),
             "UnexpectedExit: a library called sys.exit('wanted a flag')",
         ),
-        (raises(click.exceptions.Exit(1)), "UnexpectedExit: show exited with 1"),
-        (raises(click.exceptions.Exit(3)), "UnexpectedExit: show exited with 3"),
+        (raises(click.exceptions.Exit(1)), "UnexpectedExit: histogram exited with 1"),
+        (raises(click.exceptions.Exit(3)), "UnexpectedExit: histogram exited with 3"),
         (recurse, "RecursionError: maximum recursion depth exceeded"),
     ],
 )
@@ -105,7 +106,7 @@ def test_a_bug_is_one_line_a_report_and_exit_code_70(
     for told in (
         f"positionbias {__version__}",
         f"python {platform.python_version()}",
-        "command: posbias show\n",
+        "command: posbias histogram\n",
         "Traceback",
     ):
         assert told in text
@@ -135,7 +136,7 @@ def test_the_verdicts_are_checks_own(
         (click.FileError("a.tsv", "gone"), "posbias: Could not open file 'a.tsv': gone"),
         (
             click.BadParameter("wanted more"),
-            "posbias: posbias show: Invalid value: wanted more (see posbias show --help)",
+            "posbias: posbias histogram: Invalid value: wanted more (see posbias histogram --help)",
         ),
         (
             MemoryError("Unable to allocate 3.00 GiB"),
@@ -231,6 +232,7 @@ def test_the_command_in_a_report_holds_names_and_no_texts(tmp_path: Path) -> Non
     (tmp_path / "my data").mkdir()
     assert _command(
         [
+            "collection",
             "show",
             "lamp oil",
             "--title=green oil",
@@ -239,7 +241,7 @@ def test_the_command_in_a_report_holds_names_and_no_texts(tmp_path: Path) -> Non
             str(tmp_path / "my data"),
             "灯油の話",
         ]
-    ) == (f"command: posbias show … --title=… --seed=1 x/y.tsv '{tmp_path}/my data' …")
+    ) == (f"command: posbias collection show … --title=… --seed=1 x/y.tsv '{tmp_path}/my data' …")
 
 
 def _command(arguments: list[str]) -> str:
@@ -274,7 +276,7 @@ def test_a_report_that_cannot_be_written_is_shown(
 
 INJECTED = """
 import click, sys
-from positionbias.ops import collections
+from positionbias.ops import positions
 from positionbias.cli.main import main
 from positionbias.ops import audit
 
@@ -282,7 +284,7 @@ def fail():
     sys.stdout.write("half a result")
     None + 1
 
-collections.show = click.Command("show", callback=fail)
+positions.histogram = click.Command("histogram", callback=fail)
 main()
 """
 
@@ -301,11 +303,11 @@ def run_injected(
 
 
 def test_a_process_with_a_bug_exits_with_70(posbias_home: Path) -> None:
-    done = run_injected("--quiet", "show")
+    done = run_injected("--quiet", "histogram")
     [report] = reports(posbias_home)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (70, "half a result", 1)
     assert str(report) in done.stderr
-    assert "command: posbias --quiet show\n" in report.read_text()
+    assert "command: posbias --quiet histogram\n" in report.read_text()
 
 
 FAILED_CHECK = """
@@ -338,7 +340,7 @@ def test_a_failed_check_whose_result_could_not_be_written_exits_with_2() -> None
 def test_closed_streams_are_no_bug(
     small_collection: Collection, posbias_home: Path, closed: str
 ) -> None:
-    command = [*POSBIAS, "show", str(small_collection.path)]
+    command = [*POSBIAS, "collection", "show", str(small_collection.path)]
     done = subprocess.run(
         ["sh", "-c", f'"$@" {closed}', "sh", *command], capture_output=True, text=True, check=False
     )
@@ -351,9 +353,9 @@ def test_an_output_that_cannot_encode_a_character_gets_its_escape(
     run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path, encoding: str
 ) -> None:
     small_collection.path.rename(tmp_path / "東京")
-    done = run_posbias("show", "東京", "--json", PYTHONIOENCODING=encoding)
+    done = run_posbias("collection", "show", "東京", "--json", PYTHONIOENCODING=encoding)
     assert (done.returncode, done.stderr) == (0, "")
-    done = run_posbias("show", "無", PYTHONIOENCODING=encoding)
+    done = run_posbias("collection", "show", "無", PYTHONIOENCODING=encoding)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
@@ -379,7 +381,7 @@ def test_names_that_are_not_utf8_are_refused(
 ) -> None:
     folder = os.fsencode(tmp_path) + b"/d\xff"
     os.mkdir(folder)
-    arguments = [b"show", b"squad" if elsewhere else folder]
+    arguments = [b"collection", b"show", b"squad" if elsewhere else folder]
     done = subprocess.run(
         [*map(os.fsencode, POSBIAS), *arguments],
         cwd=folder if elsewhere else None,

@@ -98,10 +98,11 @@ def test_what_is_printed_reads_back_as_what_would_run(
 
 
 def test_all_missing_options_are_named_at_once(run_posbias: RunPosbias) -> None:
-    done = run_posbias("place", "x")
+    done = run_posbias("collection", "place", "x")
     assert done.returncode == 2
     assert done.stderr == (
-        "posbias: posbias place: wanted --density, --out; found none; give it (see posbias place "
+        "posbias: posbias collection place: wanted --density, --out; found none; give it (see "
+        "posbias collection place "
         "--help)\n"
     )
 

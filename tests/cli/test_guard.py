@@ -43,14 +43,14 @@ def files(folder: Path) -> dict[str, bytes]:
     ("arguments", "found"),
     [
         (
-            "select small --answers-in 0:0.5 --out home/small",
+            "collection select small --answers-in 0:0.5 --out home/small",
             "found home/small, which is the input small",
         ),
         ("debias small --out home/small", "found home/small, which is the input small"),
         ("debias a.run --set format=tsv --out a.run", "found a.run, which is the input a.run"),
         ("debias small --out ./home", "found ./home, which holds the input small"),
         (
-            "merge x=small y=home/small --out home/small",
+            "collection merge x=small y=home/small --out home/small",
             "found home/small, which is the input small",
         ),
         (
@@ -69,7 +69,7 @@ def files(folder: Path) -> dict[str, bytes]:
             "leakage find --source s=small:train small:test --out home/small",
             "found home/small, which is the input small",
         ),
-        ("ensemble a.run b.run --out b.run", "found b.run, which is the input b.run"),
+        ("model ensemble a.run b.run --out b.run", "found b.run, which is the input b.run"),
         ("report home/small --out page.html --tables home/small", "--tables: wanted a place apart"),
     ],
 )
@@ -161,7 +161,7 @@ def test_a_study_is_no_file(home: Path, dry: tuple[str, ...]) -> None:
 
 
 def test_a_name_that_is_no_path_is_not_compared(home: Path) -> None:
-    arguments = "ensemble a.run b.run --name c.run --out c.run --overwrite".split()
+    arguments = "model ensemble a.run b.run --name c.run --out c.run --overwrite".split()
     for _ in range(2):
         assert CliRunner().invoke(posbias, arguments, standalone_mode=False).exception is None
 

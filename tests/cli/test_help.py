@@ -155,14 +155,14 @@ def test_posbias_alone_names_three_commands_to_begin_with(run_posbias: RunPosbia
             "conv_knrm, colbert, mono_t5; found 'bert-cat'; did you mean bert_cat?",
         ),
         (
-            "verify pland",
+            "collection verify pland",
             (
                 "posbias: pland: wanted an artefact, or a folder of some; found nothing there; did "
                 "you mean planted?"
             ),
         ),
         ("retrieve planted --split tset --out y", "did you mean test?"),
-        ("show plantd", "found none; did you mean planted?"),
+        ("collection show plantd", "found none; did you mean planted?"),
         ("evaluate tst.run --collection planted", "did you mean test.run?"),
         (
             "evaluate test.run --collection planted -m ndgc@10",

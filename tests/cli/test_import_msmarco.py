@@ -56,7 +56,7 @@ def test_a_folder_comes_in_and_what_is_not_there_is_said(
             "training groups: out/trainsets/qidpidtriples.train.full.2, 1; 1 lines of other "
             "queries, passages or texts left out"
         ),
-        "written to out; look at it with: posbias show out",
+        "written to out; look at it with: posbias collection show out",
     ):
         assert said in done.stderr.splitlines()
 

@@ -197,11 +197,11 @@ def test_the_counts_of_a_target_of_the_paper(
     assert printed["title", "MSM", "topics"] == 33
     assert printed["union", "MSM + ORCAS", "queries"] == 3960
     sheet = tmp_path / "sheet.tsv"
-    review = ("leakage", "review", "./leaks", "--score", "jaccard")
-    assert run_posbias(*review, "--out", sheet).returncode == 0
+    review = ("leakage", "label", "./leaks", "--score", "jaccard", "--above", 0)
+    assert run_posbias(*review, "--per-test", 5, "--out", sheet).returncode == 0
     head, *lines = sheet.read_text(encoding="utf-8").splitlines()
     sheet.write_text("\n".join([head, *(f"{line.rstrip()}\tyes" for line in lines)]))
-    reviewed = run_posbias(*review, "--filled", sheet)
+    reviewed = run_posbias(*review, "--labels", sheet)
     assert reviewed.returncode == 0, reviewed.stderr
     lines = [line.split() for line in reviewed.stdout.splitlines()]
     assert ["published", "648", "172"] in [line[-3:] for line in lines]

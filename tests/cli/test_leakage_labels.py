@@ -1,4 +1,4 @@
-"""``posbias leakage`` calibrate, sample, review and clean, and ``evaluate --leaked``, as a user
+"""``posbias leakage`` label and clean, and ``evaluate --leaked``, as a user
 runs them.
 """
 
@@ -51,10 +51,10 @@ def filled(sheet: Path, out: Path, labels: tuple[str, ...]) -> Path:
     return out
 
 
-def test_review_calibrate_and_clean(
+def test_label_and_clean(
     run_posbias: RunPosbias, pairs: Path, small_collection: Collection, tmp_path: Path
 ) -> None:
-    done = run_posbias("leakage", "review", pairs, "--out", "sheet.tsv")
+    done = run_posbias("leakage", "label", pairs, "--per-test", 5, "--out", "sheet.tsv")
     assert done.returncode == 0, done.stderr
     assert "4 pairs of 2 test queries written to sheet.tsv" in done.stderr
     # in the sheet: q3 with q1 and q9, q4 with q1 and q2
@@ -68,17 +68,17 @@ def test_review_calibrate_and_clean(
         tmp_path / "two.tsv",
         ("identical", "no", "identical", "specialization"),
     )
-    done = run_posbias("leakage", "review", pairs, "--filled", one)
+    done = run_posbias("leakage", "label", pairs, "--labels", one)
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["true", "2", "2"] in lines
     assert ["false", "2", "2"] in lines
     done = run_posbias(
         "leakage",
-        "calibrate",
+        "label",
         one,
-        "--rule",
-        "paper",
+        "--set",
+        "rule=paper",
         "--least-precision",
         "0.6",
         "--apply",
@@ -95,11 +95,11 @@ def test_review_calibrate_and_clean(
     assert values["precision", "share", "labelled"] == 0.5
     assert values["precision", "share", "calibrated"] == pytest.approx(2 / 3)
     assert values["precision", "share", "given"] == 0.5
-    few = run_posbias("leakage", "calibrate", one)
+    few = run_posbias("leakage", "label", one)
     assert few.stdout.startswith(
         "cosine: no threshold surely keeps a precision of 0.9 (the best lower bound is 0."
     )
-    shown = run_posbias("leakage", "calibrate", one, "--rule", "paper", "--least-precision", "0.6")
+    shown = run_posbias("leakage", "label", one, "--set", "rule=paper", "--least-precision", "0.6")
     assert shown.stdout.startswith(
         "cosine: from 0.9300 on, the precision is at least 0.6 as these pairs have it"
     )
@@ -172,12 +172,12 @@ def test_what_words_alone_found_stays(
 
 def test_a_sample_is_drawn(run_posbias: RunPosbias, pairs: Path, tmp_path: Path) -> None:
     done = run_posbias(
-        "leakage", "sample", pairs, "--sample-size", 2, "--strata", 2, "--out", "sheet.tsv"
+        "leakage", "label", pairs, "--sample-size", 2, "--strata", 2, "--out", "sheet.tsv"
     )
     assert done.returncode == 0, done.stderr
     assert [line.split()[-2:] for line in done.stdout.splitlines()[-2:]] == [["1", "1"], ["3", "1"]]
     assert len((tmp_path / "sheet.tsv").read_text(encoding="utf-8").splitlines()) == 3
-    few = run_posbias("leakage", "sample", pairs, "--out", "all.tsv")
+    few = run_posbias("leakage", "label", pairs, "--out", "all.tsv")
     assert "only 4 pairs have a cosine from 0.8 up" in few.stderr
 
 
@@ -229,16 +229,15 @@ def test_runs_on_leaked_and_clean_queries(
     ("arguments", "said"),
     [
         (
-            ("leakage", "calibrate", "found"),
+            ("leakage", "label", "found"),
             "found: wanted labelled pairs; found 4 pairs without a label",
         ),
         (
-            ("leakage", "calibrate", "bad.tsv"),
+            ("leakage", "label", "bad.tsv"),
             "bad.tsv:2: wanted a pair of texts; found the label 'perhaps', none of identical",
         ),
-        (("leakage", "review", "found"), "leakage review: wanted --out or --filled; found neither"),
         (
-            ("leakage", "review", "found", "--filled", "other.tsv"),
+            ("leakage", "label", "found", "--labels", "other.tsv"),
             "other.tsv:2: wanted pairs of found; found 1 others",
         ),
         (
@@ -268,7 +267,7 @@ def test_runs_on_leaked_and_clean_queries(
             "--above: wanted a score",
         ),
     ],
-    ids=range(8),
+    ids=range(7),
 )
 def test_bad_input_is_one_line(
     run_posbias: RunPosbias,

@@ -48,10 +48,12 @@ def test_the_answer_comes_first_and_goes_to_the_other_commands(
         f"bench.test.{unit}.jsonl" for unit in ("passages", "queries")
     ]
     pairs = "found/pairs/bench.test.passages.jsonl"
-    reviewed = run_posbias("leakage", "review", pairs, "--score", "of_test", "--out", "sheet.tsv")
+    reviewed = run_posbias(
+        "leakage", "label", pairs, "--score", "of_test", "--above", 0, "--out", "sheet.tsv"
+    )
     assert reviewed.returncode == 0, reviewed.stderr
     assert "of_test" in (folder / "sheet.tsv").read_text().splitlines()[0]
-    assert run_posbias("verify", "found").returncode == 0
+    assert run_posbias("collection", "verify", "found").returncode == 0
     page = run_posbias("report", "found", "--out", "page.html")
     assert page.returncode == 0, page.stderr
     assert "Overlap by unit and detector" in (folder / "page.html").read_text("utf-8")

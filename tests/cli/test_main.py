@@ -59,7 +59,7 @@ def test_help_loads_no_heavy_library() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     *text, heavy = done.stdout.splitlines()
     assert heavy == "[]"
-    commands = text[text.index("Start and finish:") + 1 : text.index("Options:")]
+    commands = text[text.index("Commands:") + 1 : text.index("Options:")]
     assert {
         line.split()[0] for line in commands if line.startswith("  ") and line[2] != " "
     } == set(COMMANDS)
@@ -109,34 +109,31 @@ def test_a_whole_number_beyond_64_bits_is_refused(
 
 WITHOUT_JSON = {"completion"}
 WITHOUT_SEED = {
-    "leakage review",
     "leakage overlap",
-    "debias-model",
-    "attach",
-    "encode",
-    "export",
-    "merge",
+    "model remedy",
+    "collection attach",
+    "model encode",
+    "collection export",
+    "collection merge",
     "import beir",
     "import irds",
     "import msmarco-qa",
     "import orcas",
     "import trec",
     "import tripclick",
-    "leakage calibrate",
     "leakage clean",
     "leakage find",
-    "list",
     "pool coverage",
-    "show",
+    "collection show",
     "retrieve",
     "rerank",
-    "ensemble",
-    "teach",
+    "model ensemble",
+    "model teach",
     "report",
-    "vectors distil",
+    "model vectors",
     "completion",
-    "verify",
-    "push",
+    "collection verify",
+    "model push",
 }  # they draw nothing
 
 
@@ -164,10 +161,14 @@ def test_the_version_is_the_packages(run_posbias: RunPosbias) -> None:
         ),
         (["--loud"], "posbias: posbias: wanted an option; found --loud; pick one of its help"),
         (
-            ["show"],
-            "posbias: posbias show: Missing argument 'COLLECTION'. (see posbias show --help)",
+            ["collection", "show"],
+            "posbias: posbias collection show: Missing argument 'COLLECTION'. (see posbias "
+            "collection show --help)",
         ),
-        (["show", "nowhere"], "posbias: nowhere: wanted a collection (a folder, or a name under "),
+        (
+            ["collection", "show", "nowhere"],
+            "posbias: nowhere: wanted a collection (a folder, or a name under ",
+        ),
         (
             ["import", "squad", "--test", "x"],
             "posbias: posbias import squad: wanted --out; found none; give it",
@@ -189,7 +190,7 @@ def test_the_version_is_the_packages(run_posbias: RunPosbias) -> None:
             "posbias: --seed: wanted at least 0; found -1; raise it",
         ),
         (
-            ["export", "nowhere", "--to", "squad", "--out", "x"],
+            ["collection", "export", "nowhere", "--to", "squad", "--out", "x"],
             "posbias: nowhere: wanted a collection",
         ),
         (
@@ -239,7 +240,7 @@ def test_a_place_that_is_taken_is_kept(
 
 def test_json_is_one_object_of_rows(run_posbias: RunPosbias, small_collection: Collection) -> None:
     calls = (
-        ["show", small_collection.path],
+        ["collection", "show", small_collection.path],
         ["import", "planted", "--queries", 40, "--passages", 200, "--out", "p"],
     )
     for arguments in calls:
@@ -287,7 +288,7 @@ def test_progress_shows_on_a_terminal_and_quiet_hides_it(tmp_path: Path) -> None
 def test_a_full_disk_under_the_output_is_one_line(small_collection: Collection) -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [*POSBIAS, "show", str(small_collection.path)],
+            [*POSBIAS, "collection", "show", str(small_collection.path)],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
@@ -304,7 +305,7 @@ def test_a_reader_that_has_gone_is_no_failed_check(small_collection: Collection)
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [*POSBIAS, "show", str(small_collection.path)],
+        [*POSBIAS, "collection", "show", str(small_collection.path)],
         stdout=writer,
         stderr=subprocess.PIPE,
         text=True,

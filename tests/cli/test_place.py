@@ -1,4 +1,4 @@
-"""``posbias place`` as a user calls it."""
+"""``posbias collection place`` as a user calls it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_place_prints_what_it_did(
         "--set",
         "match_distance=true",
     )
-    code, out, err = run(capsys, "place", *arguments)
+    code, out, err = run(capsys, "collection", "place", *arguments)
     assert code == 0
     assert "front: 40 passages, " in out
     assert re.search(r"kept +80\n", out)
@@ -83,7 +83,9 @@ def test_json_and_a_histogram_of_posbias(
         "--seed",
         "3",
     )
-    code, out, _ = run(capsys, "place", *arguments, "--set", "one_question=true", "--json")
+    code, out, _ = run(
+        capsys, "collection", "place", *arguments, "--set", "one_question=true", "--json"
+    )
     assert code == 0
     # of 120 answers 80 start in the second quarter and 40 in the third
     assert Collection(tmp_path / "placed").manifest.settings["density"]["counts"] == [0, 80, 40, 0]
@@ -107,7 +109,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
     arguments: list[str],
     said: str,
 ) -> None:
-    code, out, err = run(capsys, "place", source, "--out", tmp_path / "x", *arguments)
+    code, out, err = run(capsys, "collection", "place", source, "--out", tmp_path / "x", *arguments)
     assert (code, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""``posbias select`` as a user runs it."""
+"""``posbias collection select`` as a user runs it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,15 @@ def test_a_selection_is_written_and_counted(
     run_posbias: RunPosbias, collection: Collection, tmp_path: Path
 ) -> None:
     done = run_posbias(
-        "select", "./planted", "--answers-in", "0:0.5", "--out", "./front", "--workers", 2
+        "collection",
+        "select",
+        "./planted",
+        "--answers-in",
+        "0:0.5",
+        "--out",
+        "./front",
+        "--workers",
+        2,
     )
     assert done.returncode == 0, done.stderr
     made = Collection(tmp_path / "front")
@@ -32,7 +40,7 @@ def test_a_selection_is_written_and_counted(
         "written to front; see where its answers are with: posbias histogram front" in done.stderr
     )
     assert [len(made.queries(split)) for split in ("validation", "test")] == [12, 18]
-    shown = run_posbias("show", "./front")
+    shown = run_posbias("collection", "show", "./front")
     assert shown.returncode == 0
     assert "answers_in 0:0.5" in shown.stdout
 
@@ -43,7 +51,14 @@ def test_a_rotated_collection_keeps_its_originals_queries(
     assert run_posbias("debias", "./planted", "--out", "./rotated").returncode == 0
     for source, more in (("planted", []), ("rotated", ["--set", "answers_of=./planted"])):
         done = run_posbias(
-            "select", f"./{source}", "--answers-in", "0:0.3", *more, "--out", f"./{source}-front"
+            "collection",
+            "select",
+            f"./{source}",
+            "--answers-in",
+            "0:0.3",
+            *more,
+            "--out",
+            f"./{source}-front",
         )
         assert done.returncode == 0, done.stderr
     one, other = (Collection(tmp_path / f"{name}-front") for name in ("planted", "rotated"))
@@ -73,7 +88,7 @@ def test_a_rotated_collection_keeps_its_originals_queries(
 def test_bad_input_is_one_line(
     run_posbias: RunPosbias, collection: Collection, tmp_path: Path, more: list[str], message: str
 ) -> None:
-    done = run_posbias("select", "./planted", *more, "--out", "./made")
+    done = run_posbias("collection", "select", "./planted", *more, "--out", "./made")
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert message in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["planted"]

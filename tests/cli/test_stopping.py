@@ -66,7 +66,7 @@ def run(folder: Path, *arguments: object, **environment: str) -> subprocess.Comp
 def test_a_stop_before_the_command_line_is_read(
     tmp_path: Path, number: int, code: int, module: str
 ) -> None:
-    done = run(tmp_path, "show", "nowhere", STOP_AT=module, STOP_BY=str(int(number)))
+    done = run(tmp_path, "collection", "show", "nowhere", STOP_AT=module, STOP_BY=str(int(number)))
     assert (done.returncode, done.stdout, done.stderr) == (
         code,
         "",
@@ -85,7 +85,13 @@ def test_a_stop_while_a_command_imports(
     more: dict[str, str],
 ) -> None:
     done = run(
-        tmp_path, "show", small_collection.path, STOP_AT="pyarrow", STOP_BY=str(int(number)), **more
+        tmp_path,
+        "collection",
+        "show",
+        small_collection.path,
+        STOP_AT="pyarrow",
+        STOP_BY=str(int(number)),
+        **more,
     )
     line = "posbias: stopped; nothing half-written was left under a final name\n"
     assert (done.returncode, done.stdout, done.stderr) == (code, "", line)
@@ -98,7 +104,7 @@ def test_on_a_terminal_the_line_stands_below_its_own_mark_of_ctrl_c(
 ) -> None:
     master, slave = pty.openpty()
     environment = {**os.environ, "STOP_AT": "pyarrow", "STOP_BY": str(int(number))}
-    command = [sys.executable, "-c", RUN, "show", str(small_collection.path)]
+    command = [sys.executable, "-c", RUN, "collection", "show", str(small_collection.path)]
     done = subprocess.run(command, cwd=tmp_path, env=environment, stderr=slave, check=False)
     os.close(slave)
     shown = os.read(master, 65_536).decode()
@@ -193,7 +199,7 @@ def test_what_is_told_to_ignore_a_signal_ignores_it(
 ) -> None:
     ignoring = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN)\n{RUN}"
     done = subprocess.run(
-        [sys.executable, "-c", ignoring, "show", str(small_collection.path)],
+        [sys.executable, "-c", ignoring, "collection", "show", str(small_collection.path)],
         cwd=tmp_path,
         env={**os.environ, "STOP_AT": "pyarrow", "STOP_BY": str(int(signal.SIGTERM))},
         capture_output=True,

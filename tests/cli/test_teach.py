@@ -1,5 +1,5 @@
-"""``posbias teach``: scores by a model and out of a file, what options go together, and a student
-of them.
+"""``posbias model teach``: scores by a model and out of a file, what options go together, and a
+student of them.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ def test_a_model_teaches(
 ) -> None:
     out = tmp_path / "scores"
     code, printed, err = posbias(
+        "model",
         "teach",
         collection.path,
         "--model",
@@ -76,7 +77,7 @@ def test_a_model_teaches(
         f"--teacher-scores {out}"
     ) in err
     code, _, err = posbias(
-        "teach", collection.path, "--model", model, "--candidates", run_path, "--out", out
+        "model", "teach", collection.path, "--model", model, "--candidates", run_path, "--out", out
     )
     assert (code, "give another --out, or --overwrite" in err) == (2, True)
 
@@ -94,7 +95,7 @@ def test_a_training_set_is_scored_alone(
         tmp_path / "set", list, [groups], Manifest("trainset", "set", "a test"), splits=("train",)
     )
     asked = ("--model", model, "--trainset", tmp_path / "set", "--out", tmp_path / "scores")
-    code, printed, err = posbias("teach", collection.path, *asked)
+    code, printed, err = posbias("model", "teach", collection.path, *asked)
     assert code == 0, err
     assert "3 queries, 6 pairs, 3 training groups, " in printed
 
@@ -104,7 +105,7 @@ def test_an_order_from_outside_and_its_student(
 ) -> None:
     scores = tmp_path / "scores"
     code, _, err = posbias(
-        "teach", collection.path, "--scores", run_path, "--order-only", "--out", scores
+        "model", "teach", collection.path, "--scores", run_path, "--order-only", "--out", scores
     )
     assert code == 0, err
     assert "--loss ranknet" in err
@@ -119,7 +120,7 @@ def test_an_order_from_outside_and_its_student(
         "".join(f"{q}\t{p}\t{score!r}\n" for q, own in told.items() for p, score in own.items())
     )
     asked = ("--scores", table, "--order-only", "--out", scores, "--overwrite")
-    assert posbias("teach", collection.path, *asked)[0] == 0
+    assert posbias("model", "teach", collection.path, *asked)[0] == 0
     small = (
         "--set",
         "dimension=8",
@@ -201,7 +202,7 @@ def test_options_that_do_not_go_together(
     message: str,
 ) -> None:
     given = [part for option in options.items() for part in option if part is not None]
-    code, _, err = posbias("teach", collection.path, *given, "--out", tmp_path / "scores")
+    code, _, err = posbias("model", "teach", collection.path, *given, "--out", tmp_path / "scores")
     assert code == 2
     assert message in err
     assert not (tmp_path / "scores").exists()

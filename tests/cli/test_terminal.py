@@ -74,10 +74,10 @@ def hostile(tmp_path: Path) -> Collection:
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["show", "COLLECTION"],
+        ["collection", "show", "COLLECTION"],
         ["evaluate", "x.run", "--collection", "COLLECTION"],
         ["debias", "data.tsv", "--out", "-"],
-        ["show", f"--{OSC}"],
+        ["collection", "show", f"--{OSC}"],
     ],
     ids=lambda arguments: ascii(" ".join(arguments)),
 )
@@ -95,6 +95,9 @@ def test_no_name_reaches_a_terminal_raw(
 
 def test_json_with_such_names_reads_back_equal(hostile: Collection, tmp_path: Path) -> None:
     done = subprocess.run(
-        [*COMMAND, "show", str(hostile.path), "--json"], capture_output=True, text=True, check=True
+        [*COMMAND, "collection", "show", str(hostile.path), "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert {row["collection"] for row in json.loads(done.stdout)["rows"]} == {hostile.manifest.name}

@@ -1,5 +1,5 @@
-"""``posbias trainset leaked`` as a user runs it: from a planted pair of source and target to a
-trained model, and bad input in one line.
+"""``posbias model trainset leaked`` as a user runs it: from a planted pair of source and target to
+a trained model, and bad input in one line.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int
     return stop.value.code, *capsys.readouterr()  # type: ignore[return-value]
 
 
-LEAKED = ("trainset", "leaked", "./pair", "--target", "test")
+LEAKED = ("model", "trainset", "leaked", "./pair", "--target", "test")
 
 
 def test_from_a_planted_pair_to_a_model(

@@ -1,5 +1,5 @@
-"""``posbias trainset contaminated`` as a user runs it: to a trained teacher, the figures of real
-judgements, and bad input in one line.
+"""``posbias model trainset contaminated`` as a user runs it: to a trained teacher, the figures of
+real judgements, and bad input in one line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int
     return stop.value.code, *capsys.readouterr()  # type: ignore[return-value]
 
 
-CONTAMINATED = ("trainset", "contaminated", "./small", "--out", "./set")
+CONTAMINATED = ("model", "trainset", "contaminated", "./small", "--out", "./set")
 TEST = ("--contaminate", "test", "--set", "target_relevant_from=1", "--candidates", "train.run")
 
 
@@ -120,6 +120,7 @@ def test_the_deep_learning_track_over_a_sample_of_its_corpus(
     write_run(tmp_path / "some.run", Run("some", rankings))
     made = posbias(
         capsys,
+        "model",
         "trainset",
         "contaminated",
         "./mini",

@@ -30,7 +30,7 @@ def places(tmp_path: Path) -> list[str]:
 
 def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as stop:
-        main(["vectors", "distil", *map(str, arguments)])
+        main(["model", "vectors", *map(str, arguments)])
     out, err = capsys.readouterr()
     return int(stop.value.code or 0), out, err
 

@@ -1,4 +1,4 @@
-"""``posbias verify`` as it is called."""
+"""``posbias collection verify`` as it is called."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from positionbias.core.screen import lines_of
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     with pytest.raises(SystemExit) as stop, lines_of(None):
-        main(["-q", "verify", *arguments])
+        main(["-q", "collection", "verify", *arguments])
     out, err = capsys.readouterr()
     return stop.value.code, out, err  # type: ignore[return-value]
 

@@ -159,7 +159,8 @@ def test_workers_and_the_order_of_the_run_change_no_byte(
         ("other", tmp_path / "reordered.run", "1"),
     ):
         run_posbias(
-            "trainset", "clicks", str(clicks[0].path), "--candidates", str(run), "--negatives", "3",
+            "model", "trainset", "clicks", str(clicks[0].path), "--candidates", str(run),
+            "--negatives", "3",
             "--triples", "100",
             "--workers", workers, "--out", str(tmp_path / name / "set"),
         )  # fmt: skip

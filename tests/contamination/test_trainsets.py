@@ -246,7 +246,7 @@ ALL_MISSING: Splits = {
             SPLITS,
             (
                 r"c: wanted a split 'robust' for --contaminate; found train, test; name one of "
-                r"these; .*posbias merge"
+                r"these; .*posbias collection merge"
             ),
         ),
         (
@@ -265,7 +265,10 @@ ALL_MISSING: Splits = {
         (
             {"targets": ("test",)},
             ALL_MISSING,
-            (r"highest of grade 3; 2 positives missing from the corpus; .*posbias merge"),
+            (
+                r"highest of grade 3; 2 positives missing from the corpus; .*posbias collection "
+                r"merge"
+            ),
         ),
         (
             {"targets": ("test",)},

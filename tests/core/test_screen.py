@@ -91,8 +91,8 @@ def test_no_line_is_wider_and_no_character_but_spaces_is_lost(text: str, width: 
     ("text", "lines"),
     [
         (
-            "written to a-long-name/of-a/run; next: posbias show x",
-            ["written to a-long-name/of-a/run; next:", "posbias show x"],
+            "written to a-long-name/of-a/run; next: posbias collection show x",
+            ["written to a-long-name/of-a/run; next:", "posbias collection show x"],
         ),
         (
             "x: read from here; there is one at '/a b/c d e f g h'",

@@ -287,7 +287,7 @@ def _topics(planted: Collection) -> None:
         encoder=Encoder("./minilm-files"),
         out=Path("leaks"),
     )
-    pb.review_pairs("./leaks", out="./labelled.tsv")
+    pb.label_pairs(["./leaks"], per_test=5, out="./labelled.tsv")
     head, *pairs = Path("labelled.tsv").read_text().splitlines()
     filled = [head, *(f"{pair}identical" for pair in pairs)]
     Path("labelled.tsv").write_text("\n".join(filled) + "\n")

@@ -89,7 +89,7 @@ def test_the_job_script_starts_ray_on_every_node_and_the_command_on_the_first(
         in told
     )
     engine = f"--set engine=ray --set address={address}"
-    command = f"encode ./msmarco --model minilm --out ./vectors {engine}"
+    command = f"model encode ./msmarco --model minilm --out ./vectors {engine}"
     assert told[-1] == f"posbias {command}"
     assert f"srun {first} posbias {command}" in told
 
@@ -141,5 +141,5 @@ def test_both_recipes_run_commands_that_there_are() -> None:
     from tests.documentation.test_commands import parsed
 
     for language in ("bash", "yaml"):
-        (command,) = re.findall(r"posbias (encode .*)$", fenced(language), re.MULTILINE)
+        (command,) = re.findall(r"posbias (model encode .*)$", fenced(language), re.MULTILINE)
         parsed(command.replace('"', "").split())

@@ -29,18 +29,18 @@ TOY = {
     r"\bt5-base\b|castorini/\S+": "./t5",
     r"BAAI/\S+": "minilm",
     r"allenai/\S+": "./encoder",
-    r"(posbias trainset leaked .*)": r"\1 --size 8 --leaked-queries 2",
+    r"(posbias model trainset leaked .*)": r"\1 --size 8 --leaked-queries 2",
     r"(posbias study leakage .*)": r"\1 --size 8 --leaked-queries 2",
     r"(posbias train bert\w+ (?!.*--encoder).*)": r"\1 --encoder minilm",
     r"--epochs 1 ": "",
     r"(posbias train .*)": r"\1 --set max_steps=2 --set validate_every=1 --batch-size 4",
     r"(posbias leakage find (?!.*--encoder).*)": r"\1 --encoder minilm",
     r"(posbias (?:audit|check) .*?)(?: --queries \d+)?$": r"\1 --queries 9 --depth 8",
-    r"(posbias teach .*)": r"\1 --depth 4",
+    r"(posbias model teach .*)": r"\1 --depth 4",
     # of which the small queries have some
     r"(posbias leakage overlap msmarco .*)": r"\1 --set ngram=5",
     "msmarco.dl19.passages": "msmarco.dl19.queries",
-    "calibrate sheet.tsv --score of_test": "calibrate annotated.jsonl",  # which is filled in
+    "leakage label sheet.tsv --score of_test": "leakage label annotated.jsonl",  # filled in
     # of an encoder that nobody knows
     r"(posbias leakage (?:find|clean) (?!.*--remove).*)": r"\1 --threshold 0.99",
     # what an earlier section has written
@@ -50,7 +50,7 @@ TOY = {
 # What no test can run, and why.
 ELSEWHERE = {
     "# positionbias/papers/toy": "files; tests/test_additions.py adds them",
-    "posbias push": "the Hub",
+    "posbias model push": "the Hub",
     "posbias import hf": "the Hub",
     "load_dataset(": "the Hub",
     "posbias import irds": "downloads",

@@ -174,7 +174,7 @@ def check(inputs: Inputs, out: Path) -> Sequence[Any]:
 def probe(inputs: Inputs, out: Path) -> Sequence[Any]:
     every = ProbeSettings(term_pairs="all", minimum_terms=5)
     return [
-        pb.ats(inputs.planted, models=[inputs.tk(), inputs.tk(2)]).to_frame(),
+        pb.mats(inputs.planted, models=[inputs.tk(), inputs.tk(2)], curve=True).to_frame(),
         pb.mats(inputs.planted, models=[inputs.dot], settings=every).to_frame(),
     ]
 
@@ -197,10 +197,11 @@ def leakage_labels(inputs: Inputs, out: Path) -> Sequence[Any]:
     """A sample to label, a filled sheet, and thresholds by both rules."""
     sample = s.SampleSettings(sample_size=10, strata=2)
     return [
-        pb.sample_pairs(inputs.labelled, settings=sample, out=out / "sheet.tsv").rows,
-        pb.review_pairs(inputs.labelled, filled=inputs.labelled).rows,
-        pb.calibrate_leakage([inputs.labelled], apply=0.7).rows,
-        pb.calibrate_leakage([inputs.labelled], rule="paper").rows,
+        pb.label_pairs([inputs.labelled], settings=sample, out=out / "sheet.tsv").rows,
+        pb.label_pairs([inputs.labelled], apply=0.7).rows,
+        pb.label_pairs([inputs.labelled], rule="paper").rows.query(
+            "measure not in ['reviewed pairs', 'reformulation types']"
+        ),
     ]
 
 

@@ -759,6 +759,7 @@ def test_a_killed_command_goes_on_without_paying_again(server: Served, tmp_path:
     )
     server.always = "slow"
     arguments = [
+        "model",
         "encode",
         str(tmp_path / "planted"),
         "--model",

@@ -59,30 +59,32 @@ def test_pairs_are_found_and_stand_in_a_folder(pair: Collection, tmp_path: Path)
 
 
 def test_pairs_are_drawn_to_be_labelled(sheet: Path, tmp_path: Path) -> None:
-    drawn = positionbias.sample_pairs(
-        sheet, settings=SampleSettings(sample_size=2, strata=2), out=tmp_path / "drawn.tsv"
+    drawn = positionbias.label_pairs(
+        [sheet], settings=SampleSettings(sample_size=2, strata=2), out=tmp_path / "drawn.tsv"
     )
     counts = drawn.rows.pivot_table(index="label", columns="statistic", values="value")
     assert counts.loc["0.800 to 0.900"].to_dict() == {"drawn": 1, "pairs": 1}
     assert counts.loc["0.900 to 1.000"].to_dict() == {"drawn": 1, "pairs": 3}
     with pytest.raises(SettingError, match="--out: wanted a place apart from what is read"):
-        positionbias.sample_pairs(sheet, out=sheet, overwrite=True)
+        positionbias.label_pairs([sheet], out=sheet, overwrite=True)
 
 
-def test_a_review_writes_a_sheet_or_reads_one(sheet: Path, tmp_path: Path) -> None:
-    assert positionbias.review_pairs(sheet, out=tmp_path / "sheet.tsv") is None
+def test_the_most_similar_pairs_are_drawn(sheet: Path, tmp_path: Path) -> None:
+    low = SampleSettings(above=0)
+    assert (
+        positionbias.label_pairs([sheet], settings=low, per_test=5, out=tmp_path / "sheet.tsv")
+        is None
+    )
     assert len(list(read_pairs(tmp_path / "sheet.tsv"))) == 4
-    reviewed = positionbias.review_pairs(sheet, filled=sheet)
-    assert reviewed is not None
-    true = reviewed.rows.query("statistic == 'pairs' and subset == 'true'")
-    assert list(true["value"]) == [2]
-    with pytest.raises(SettingError, match="wanted --out or --filled; found both"):
-        positionbias.review_pairs(sheet, filled=sheet, out=tmp_path / "again.tsv")
+    with pytest.raises(SettingError, match="or --labels, to read what people said; found both"):
+        positionbias.label_pairs([sheet], labels=sheet, out=tmp_path / "again.tsv")
 
 
-def test_a_threshold_is_calibrated_and_saved(sheet: Path, tmp_path: Path) -> None:
-    found = positionbias.calibrate_leakage([sheet], rule="paper", least_precision=0.6, apply=0.95)
+def test_labels_are_counted_and_a_threshold_is_saved(sheet: Path, tmp_path: Path) -> None:
+    found = positionbias.label_pairs([sheet], rule="paper", least_precision=0.6, apply=0.95)
+    assert found is not None
     values = found.rows.set_index(["measure", "statistic", "subset"])["value"]
+    assert values["reviewed pairs", "pairs", "true"] == 2
     assert values["threshold", "lowest", ""] == 0.93
     assert values["precision", "share", "given"] == 0.5
     assert load(found.save(tmp_path / "saved")).equals(found.rows)

@@ -19,7 +19,7 @@ def test_curves_and_their_summary_are_of_one_probe(
 ) -> None:
     model = saved_tk(tmp_path / "tk", small_collection)
     settings = ProbeSettings(minimum_terms=1, sample_pairs=10)
-    curves = positionbias.ats(small_collection, models=[model], settings=settings)
+    curves = positionbias.mats(small_collection, models=[model], curve=True, settings=settings)
     number = positionbias.mats(small_collection.path, models=[model], settings=settings)
     assert curves.to_frame().drop(columns="study").equals(number.to_frame().drop(columns="study"))
     assert str(curves).startswith("tk on small: where positions differ, a word's vectors are ")

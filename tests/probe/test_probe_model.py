@@ -216,7 +216,9 @@ def test_layers_on_the_command_line(
     assert models_of(capsys.readouterr().out) == layers
     assert list(load(tmp_path / "saved")["model"].unique()) == layers
     assert read_manifest(tmp_path / "saved").settings["probe_layers"] == "all"
-    assert run("ats", "--model", dot, *given, "--set", "probe_layers=2,0", "--json") == 0
+    assert (
+        run("mats", "--curve", "--model", dot, *given, "--set", "probe_layers=2,0", "--json") == 0
+    )
     assert models_of(capsys.readouterr().out) == ["dot layer 2", "dot layer 0"]
     assert (
         run(
@@ -376,13 +378,13 @@ def test_ats_prints_the_curve(
     original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     place = saved_model(tmp_path / "tk.ckpt", original)
-    assert run("ats", "--model", place, "--set", "minimum_terms=10", "--json") == 0
+    assert run("mats", "--curve", "--model", place, "--set", "minimum_terms=10", "--json") == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     printed = [row for row in rows if (row["measure"], row["statistic"]) == ("ATS", "mean")]
     (probed,) = probe_model(load_checkpoint(place), original, ProbeSettings(minimum_terms=10))
     assert [row["value"] for row in printed] == pytest.approx(probed.curve.ats)
     assert [row["at"] for row in printed] == list(range(len(probed.curve.ats)))
-    assert run("ats", "--model", place, "--set", "minimum_terms=17") == 0
+    assert run("mats", "--curve", "--model", place, "--set", "minimum_terms=17") == 0
     told = capsys.readouterr().out.replace("\n", " ")
     assert "MATS is undefined. no Δ has enough terms" in told
 

@@ -193,7 +193,8 @@ class ContaminationSettings:
         if len(set(self.splits)) < len(self.splits):
             raise SettingError(
                 "--source, --target, --validation-split: wanted different splits; found "
-                f"{', '.join(self.splits)}; merging joins splits with the same name: posbias merge "
+                f"{', '.join(self.splits)}; merging joins splits with the same name: posbias "
+                f"collection merge "
                 "--apart keeps them separate"
             )
         for flag, given, known in (
@@ -263,7 +264,8 @@ COMMAND = StudyCommand(
 
 Trains teachers without and with the judgements of each target, lets each score the training
 queries' candidates, trains students on those scores only, and re-ranks every target's candidates
-with all models. Merge targets of other corpora with the source first (posbias merge --apart).
+with all models. Merge targets of other corpora with the source first (posbias collection merge
+--apart).
 
     posbias study contamination msmarco --target dl19 --target dl20 --encoder minilm \
             --out contaminated

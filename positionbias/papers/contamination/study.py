@@ -101,7 +101,7 @@ class _Study:
             raise InputError(
                 f"{self.collection.path}: wanted the splits {', '.join(settings.splits)}; found no "
                 f"{', '.join(missing)} (there are {', '.join(there) or 'none'}); where a target is "
-                "another collection, join them first: posbias merge --apart"
+                "another collection, join them first: posbias collection merge --apart"
             )
         level = settings.target_relevant_from
         for target in settings.targets:

@@ -148,7 +148,7 @@ COMMAND = StudyCommand(
 Trains each model on sets of several sizes without leakage, with leaked training queries, and with
 the test queries themselves; re-ranks the test queries' candidates, chooses sizes by
 cross-validation, and measures the ranks of leaked passages. Merge a source and a target of
-different corpora first (posbias merge).
+different corpora first (posbias collection merge).
 
     posbias study leakage both --target robust --source msmarco --pairs leaks --models knrm \
             --models tk --out leaking

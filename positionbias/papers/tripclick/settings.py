@@ -93,7 +93,7 @@ class TripClickSettings:
     )
     trainsets: Mapping[str, Path] = setting(
         {},
-        "A further training set, as it is (posbias trainset); may be given again.",
+        "A further training set, as it is (posbias model trainset); may be given again.",
         metavar="NAME=DIR",
         flags=("--trainset",),
         panel=Panel.BASIC,

@@ -10,8 +10,8 @@ Every step is restartable (``experiments.step``); what is given is checked befor
 The paper's rule for training sets (§3.1) draws for each (query, clicked passage) up to N negatives,
 without replacement, from the query's candidates that are not judged relevant at any grade; each
 makes a triple. All drawn sets follow it, so they differ only in the source of negatives. Unlike in
-``posbias trainset clicks`` only the split's own judgements count as relevant, as a complete set
-would remove the false negatives that the study is about [decision].
+``posbias model trainset clicks`` only the split's own judgements count as relevant, as a complete
+set would remove the false negatives that the study is about [decision].
 """
 
 from __future__ import annotations

@@ -290,7 +290,8 @@ def test_what_the_collection_has_not_is_said_before_anything_is_made(
         (
             {"targets": ("test", "dl19")},
             (
-                r"wanted the splits train, test, dl19; found no dl19 \(there are .*posbias merge "
+                r"wanted the splits train, test, dl19; found no dl19 \(there are .*posbias "
+                r"collection merge "
                 r"--apart"
             ),
         ),
