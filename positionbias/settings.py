@@ -14,7 +14,6 @@ from positionbias.contamination.settings import (
 )
 from positionbias.core.columns import Columns
 from positionbias.core.retrieval import Retrieval
-from positionbias.core.run_header import RunHeader
 from positionbias.core.validation_draw import ValidationDraw
 from positionbias.dense.settings import AnnSettings, DenseSearch
 from positionbias.engine.choose import Engine
@@ -132,7 +131,6 @@ __all__ = [
     "Reranking",
     "Retrieval",
     "Rotation",
-    "RunHeader",
     "SampleSettings",
     "Selection",
     "SentenceShuffle",

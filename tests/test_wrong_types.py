@@ -34,7 +34,6 @@ CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
         f"columns: passage: {TEXT}",
     ),
     "Run, name": (lambda it: pb.Run(SCORES, name=it), f"Run: name: {TEXT}"),
-    "Run.from_dict": (lambda it: pb.Run.from_dict(SCORES, it), f"Run: name: {TEXT}"),
     "Run, rankings": (
         lambda it: pb.Run("x", it),
         r"Run: rankings: wanted \(query, passages, scores\) triples; found 5",

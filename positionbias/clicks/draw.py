@@ -1,4 +1,4 @@
-"""Draw the triples of a block of a run's queries, and write them in the order of their keys.
+"""Draw the triples of a part of a run's queries, and write them in the order of their keys.
 
 A triple's key is a hash of seed and ids, so that the order of keys is a shuffle which depends
 neither on workers and blocks nor on the order of the run.
@@ -17,10 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import feather
 
-from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.ranked_blocks import rankings_of
+from positionbias.core.run_files import Lines
 from positionbias.core.seeds import keys64
 from positionbias.training.negatives import draw_negatives, without
 
@@ -73,19 +72,19 @@ class DrawnBlock:
 
 
 def draw_block(
-    clicks: Clicks, negatives: int, depth: int | None, seed: int, block: Block, path: Path
+    clicks: Clicks, negatives: int, depth: int | None, seed: int, lines: Lines, path: Path
 ) -> DrawnBlock:
-    """Write the triples of a block's queries to ``path``, sorted by key.
+    """Write the triples of some lines' queries to ``path``, sorted by key.
 
     Raises:
         InputError: candidates with an unknown query or passage, or an unreadable run.
     """
-    known, rankings = judged(clicks), list(rankings_of(block))
+    known, rankings = judged(clicks), list(lines.ranked().each())
     query_ids = pa.array([ranking.query_id for ranking in rankings], pa.string())
     unknown = query_ids.filter(pc.invert(pc.is_in(query_ids, known.query_ids)))
     if len(unknown):
         raise _of_another(
-            block, f"queries of split {clicks.split!r}", f"query {unknown[0].as_py()!r}"
+            lines, f"queries of split {clicks.split!r}", f"query {unknown[0].as_py()!r}"
         )
     every = known.every.filter(pc.is_in(known.every["query_id"], query_ids))
     relevant = _by_query(every.filter(pc.field("grade") > 0))
@@ -122,7 +121,7 @@ def draw_block(
         )
     if unknown := known.collection.absent(sorted({negative for *_, negative in triples})):
         wanted = f"passages of {known.collection.name}"
-        raise _of_another(block, wanted, f"passage {unknown[0]!r}")
+        raise _of_another(lines, wanted, f"passage {unknown[0]!r}")
     keys = keys64(seed, "order of triples", ["\x1f".join(triple).encode() for triple in triples])
     columns = zip(*triples, strict=True) if triples else [()] * len(IDS)
     table = pa.table([keys, *(pa.array(ids, pa.string()) for ids in columns)], ["key", *IDS])
@@ -143,6 +142,6 @@ def _by_query(qrels: pa.Table) -> dict[str, set[str]]:
     return passages
 
 
-def _of_another(block: Block, wanted: str, found: str) -> InputError:
+def _of_another(lines: Lines, wanted: str, found: str) -> InputError:
     do = "check --split, and that --candidates were retrieved from this collection"
-    return bad_input(block.source, wanted=wanted, found=found, do=do)
+    return bad_input(lines.source, wanted=wanted, found=found, do=do)

@@ -27,6 +27,7 @@ from pyarrow import feather
 
 from positionbias.clicks.draw import Clicks, DrawnBlock, by_key, draw_block, judged
 from positionbias.clicks.settings import ClickSettings
+from positionbias.core.blocks import file_blocks
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import open_bytes, remove, sha256_file
@@ -34,7 +35,7 @@ from positionbias.core.groups import KIND, Groups, Triples, write_groups
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
-from positionbias.core.run_blocks import run_blocks
+from positionbias.core.run_files import lines_apart, query_lines
 from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
 from positionbias.training.negatives import no_candidates
 
@@ -137,7 +138,9 @@ def _drawn(
     """Draw the triples of every block; return all counts, and a file a block."""
     folder.mkdir(parents=True, exist_ok=True)
     make = partial(draw_block, clicks, settings.negatives, settings.train_depth, settings.seed)
-    blocks = track(run_blocks(candidates), "drawing negatives", unit="blocks")
+    blocks = track(
+        query_lines(file_blocks(candidates), candidates), "drawing negatives", unit="blocks"
+    )
     counts, paths, seen = Counter[str](), list[Path](), set[str]()
     for number, facts in enumerate(
         make_shards(DrawnBlock, make, blocks, partial(_file, folder), map_shards)
@@ -145,12 +148,7 @@ def _drawn(
         counts.update(facts.counts)
         paths.append(_file(folder, number))
         if again := seen.intersection(facts.query_ids):
-            raise bad_input(
-                candidates,
-                wanted="a query's lines together",
-                found=f"query {min(again)!r} again after other queries",
-                do="sort the file by its first column",
-            )
+            raise lines_apart(candidates, min(again))
         seen.update(facts.query_ids)
     if not counts["triples drawn"]:
         raise no_candidates(candidates, settings.split)

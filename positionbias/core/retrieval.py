@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from positionbias.core.own_passages import WITHOUT_OWN
-from positionbias.core.run_header import RunHeader
 from positionbias.core.settings import check_settings, declared_setting, setting
 
 __all__ = ["Retrieval"]
@@ -13,7 +12,7 @@ __all__ = ["Retrieval"]
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The split, the number and kind of passages a query, and the run's tag and header; the
+    """The split, the number and kind of passages a query, and the run's tag; the
     retriever fills in what is None.
 
     Raises:
@@ -28,7 +27,6 @@ class Retrieval:
         None, "The run's tag.", absent="bm25; the model's name with --vectors"
     )
     without_own: bool = declared_setting(False, WITHOUT_OWN)
-    header: RunHeader = field(default_factory=RunHeader)
 
     def __post_init__(self) -> None:
         check_settings(self)

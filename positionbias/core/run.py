@@ -1,4 +1,4 @@
-"""A Run: each query's scored and ranked passages, read and written in TREC's six-column form.
+"""A Run: each query's scored and ranked passages, from and to other forms.
 
 Ties follow trec_eval everywhere: scores are rounded to float32, ordered from high to low, equal
 scores by passage id descending. Scores that leave, to a file or another form, are strictly
@@ -8,14 +8,14 @@ decreasing, so every evaluator sees our ranks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, repeat
+from itertools import pairwise, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+import pandas
 
-from positionbias.core.blocks import file_lines
-from positionbias.core.errors import InputError, bad_input, check_type
+from positionbias.core.errors import InputError, check_type
 from positionbias.core.exchange import (
     PASSAGE,
     QUERY,
@@ -27,16 +27,18 @@ from positionbias.core.exchange import (
     record_rows,
     rows_by_query,
 )
-from positionbias.core.files import byte_writer
 from positionbias.core.places import Place, input_place, output_place
-from positionbias.core.publish import atomic_file, recover
-from positionbias.core.rank_order import Ranking, order_by_score, ordered, ranked, run_stem, tag_of
-from positionbias.core.ranked_blocks import Rankings, block_rankings, rankings_of
-from positionbias.core.run_blocks import WANTED, Line, parse_lines, run_blocks
+from positionbias.core.rank_order import Ranking, order_by_score, ordered, ranked
+from positionbias.core.run_files import (
+    Rankings,
+    read_lines,
+    read_rankings,
+    strictly_decreasing,
+    write_rankings,
+)
 
 if TYPE_CHECKING:
     import ir_measures
-    import pandas
 
 __all__ = [
     "Ranking",
@@ -49,32 +51,6 @@ __all__ = [
     "write_rankings",
     "write_run",
 ]
-
-
-def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
-    """Lower equal scores by the smallest float32 step, so that ranks survive any evaluator's tie
-    rule.
-
-    At float32's minimum, where no step down is left, the scores before it are raised.
-    """
-    out = np.array(scores, dtype=np.float32)
-    if np.isnan(out).any():
-        raise InputError(
-            "run: missing scores cannot be written; rerank --allow-missing puts these passages "
-            "behind the others"
-        )
-    if bool((out[1:] < out[:-1]).all()):
-        return out
-    with np.errstate(over="ignore"):  # below the minimum is infinity
-        for index in range(1, len(out)):
-            if not out[index] < out[index - 1]:
-                out[index] = np.nextafter(out[index - 1], np.float32(-np.inf))
-    if len(out) and np.isneginf(out[-1]):
-        out[-1] = np.finfo(np.float32).min
-        for index in range(len(out) - 1, 0, -1):
-            if not out[index] < out[index - 1]:
-                out[index - 1] = np.nextafter(out[index], np.float32(np.inf))
-    return out
 
 
 class _Numbers(dict[str, int]):
@@ -142,11 +118,6 @@ class Run(Mapping[str, Ranking]):
         self._vocabulary = list(numbers)
 
     # -- from and to other forms -------------------------------------------------------------------
-
-    @classmethod
-    def from_dict(cls, scores: Mapping[str, Mapping[str, float]], name: str = "run") -> Run:
-        """Make a run of ``{query: {passage: score}}``, like ``Run`` itself."""
-        return cls(scores, name=name)
 
     @classmethod
     def from_file(cls, path: Place, name: str | None = None) -> Run:
@@ -251,26 +222,13 @@ class Run(Mapping[str, Ranking]):
             )
 
     @classmethod
-    def _of_blocks(cls, name: str, blocks: Sequence[Rankings]) -> Run:
-        """Make a run of blocks of different queries."""
-        import pyarrow as pa
-
+    def _of(cls, name: str, rankings: Rankings) -> Run:
         run = cls(name, ())
-        column = pa.concat_arrays(
-            [rankings.passage_ids.cast(pa.large_string()) for rankings in blocks]
-        ).dictionary_encode()
-        run._vocabulary = column.dictionary.to_numpy(zero_copy_only=False).tolist()
-        numbers, offset = column.indices.to_numpy(), 0
-        for rankings in blocks:
-            starts = (offset + rankings.starts).tolist()
-            for query_id, start, end in zip(
-                rankings.query_ids, starts[:-1], starts[1:], strict=True
-            ):
-                run._index[query_id] = (
-                    numbers[start:end],
-                    rankings.scores[start - offset : end - offset],
-                )
-            offset = starts[-1]
+        run._vocabulary = rankings.passages
+        for query_id, (start, end) in zip(
+            rankings.query_ids, pairwise(rankings.starts.tolist()), strict=True
+        ):
+            run._index[query_id] = rankings.numbers[start:end], rankings.scores[start:end]
         return run
 
     def to_dict(self) -> dict[str, dict[str, float]]:
@@ -294,8 +252,6 @@ class Run(Mapping[str, Ranking]):
             0  q1    p2    2.0     0
             1  q1    p1    1.0     1
         """
-        import pandas
-
         frame = in_form(
             pandas.DataFrame(list(self.to_ir_measures()), columns=list(self.columns)), form
         )
@@ -431,137 +387,15 @@ def read_run(path: Path | str, name: str | None = None) -> Run:
     Raises:
         InputError: a malformed line (numbered), an empty file, a repeated pair.
     """
-    path = Path(path)
-    recover(path)
-    blocks: list[Rankings] = []
-    seen: set[str] = set()
-    for block in run_blocks(path):
-        blocks.append(rankings := block_rankings(block))
-        if len(set(rankings.query_ids)) < len(rankings.query_ids) or not seen.isdisjoint(
-            rankings.query_ids
-        ):
-            return _read_apart(path, name)
-        seen.update(rankings.query_ids)
-    if not seen:
-        raise bad_input(path, wanted=WANTED, found="an empty file", do="check the path")
-    tags = set[str]().union(*(rankings.tags for rankings in blocks))
-    return Run._of_blocks(name or _tag(path, tags), blocks)
+    lines = read_lines(path)
+    return Run._of(name or lines.name, lines.ranked(together=False))
 
 
-def _tag(path: Path, tags: set[str]) -> str:
-    return next(iter(tags)) if len(tags) == 1 else run_stem(path)
-
-
-def _read_apart(path: Path, name: str | None) -> Run:
-    """Read a run in which the lines of some query lie apart."""
-    found: dict[str, tuple[list[str], list[float]]] = {}
-    tags: set[str] = set()
-    for _, query_id, passage_id, score, tag in _lines(path):
-        passages, scores = found.setdefault(query_id, ([], []))
-        passages.append(passage_id)
-        scores.append(score)
-        tags.add(tag)
-    try:
-        return Run(
-            name or _tag(path, tags), ((query_id, *pair) for query_id, pair in found.items())
-        )
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
-
-
-def read_rankings(path: Path | str) -> Iterator[Ranking]:
-    """Stream the rankings of a TREC run block by block, as ``read_run`` orders them, for runs that
-    do not fit in memory.
-
-    Raises:
-        InputError: as ``read_run``; also if the lines of a query are not contiguous.
-    """
-    path = Path(path)
-    recover(path)
-    seen: set[str] = set()
-    for block in run_blocks(path):
-        for ranking in rankings_of(block):
-            if ranking.query_id in seen:
-                raise _apart(path, ranking.query_id)
-            seen.add(ranking.query_id)
-            yield ranking
-    if not seen:
-        raise bad_input(path, wanted=WANTED, found="an empty file", do="check the path")
-
-
-def _apart(path: Path, query_id: str) -> InputError:
-    """Return an error about a query whose lines are not contiguous, with the line where it
-    recurs.
-    """
-    runs = groupby(_lines(path), key=lambda line: line[1])
-    starts = [next(lines)[0] for found, lines in runs if found == query_id]
-    found = f"query {query_id!r} again, after others"
-    return bad_input(
-        path,
-        line=starts[1],
-        wanted="a query's lines together",
-        found=found,
-        do="sort the file by its first column",
-    )
-
-
-def _lines(path: Path) -> Iterator[Line]:
-    """Yield line number, query id, passage id, score and tag of each line."""
-    some = False
-    for line in parse_lines(path, file_lines(path)):
-        some = True
-        yield line
-    if not some:
-        raise bad_input(path, wanted=WANTED, found="an empty file", do="check the path")
-
-
-def write_run(
-    path: Path | str, run: Run, *, header: Sequence[str] = (), overwrite: bool = False
-) -> None:
+def write_run(path: Path | str, run: Run, *, overwrite: bool = False) -> None:
     """Write a run in TREC's form, strictly decreasing within each query; gzipped if the name ends
-    in ``.gz``. ``header`` has lines before it.
+    in ``.gz``.
 
     Raises:
         InputError: an id that is empty or has a space, which this form cannot express.
     """
-    write_rankings(path, run.name, run.rankings(), header=header, overwrite=overwrite)
-
-
-def write_rankings(
-    path: Path | str,
-    name: str,
-    rankings: Iterable[Ranking],
-    *,
-    header: Sequence[str] = (),
-    overwrite: bool = False,
-) -> tuple[int, int]:
-    """Write streamed rankings, each best first, as ``write_run`` does; return the numbers of
-    queries and pairs.
-
-    For runs too large to hold. The caller must give each query once.
-    """
-    path = Path(path)
-    tag = tag_of(name)
-    queries = pairs = 0
-    with (
-        atomic_file(path, overwrite=overwrite) as partial,
-        byte_writer(partial, compress=path.suffix == ".gz") as raw,
-    ):
-        raw.write("".join(f"{line}\n" for line in header).encode())
-        for ranking in rankings:
-            for item in (ranking.query_id, *ranking.passage_ids):
-                if item.split() != [item]:
-                    raise InputError(
-                        f"run {name!r}: wanted ids without spaces; found {item!r}; rename it in "
-                        "the collection"
-                    )
-            scores = strictly_decreasing(ranking.scores)
-            lines = (
-                f"{ranking.query_id} Q0 {passage_id} {rank} {score!s} {tag}\n"
-                for rank, (passage_id, score) in enumerate(
-                    zip(ranking.passage_ids, scores, strict=True), 1
-                )
-            )
-            raw.write("".join(lines).encode())
-            queries, pairs = queries + 1, pairs + len(ranking.passage_ids)
-    return queries, pairs
+    write_rankings(path, run.name, run.rankings(), overwrite=overwrite)

@@ -158,9 +158,7 @@ def retrieve_dense(
         rankings = _rankings(asked, search, vectors, counts)
         if wanted.without_own:
             rankings = (without_own(ranking, depth) for ranking in rankings)
-        queries, pairs = write_rankings(
-            made, name, rankings, header=wanted.header.lines(manifest), overwrite=True
-        )
+        queries, pairs = write_rankings(made, name, rankings, overwrite=True)
         seconds = time.perf_counter() - began - counts.encoding
         counted = {
             "queries": queries,

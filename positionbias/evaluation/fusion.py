@@ -26,7 +26,6 @@ from positionbias.core.manifest import (
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.rows import Collected
 from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
-from positionbias.core.run_header import RunHeader
 from positionbias.core.shown import Shown
 from positionbias.evaluation.convergence import Ending, Finish, ending_of_run
 from positionbias.evaluation.fusing import Fusing, Fusion, K
@@ -281,7 +280,6 @@ def fuse_runs(
     fusing: Fusing = Fusing(),
     *,
     name: str = "ensemble",
-    header: RunHeader = RunHeader(),
     overwrite: bool = False,
 ) -> Fused:
     """Fuse run files as ``fuse`` does, and write the run with its manifest. A re-ranked run's
@@ -340,7 +338,7 @@ def fuse_runs(
             versions=package_versions("numpy"),
             provenance=provenance(),
         )
-        write_run(partial, done.run, header=header.lines(manifest))
+        write_run(partial, done.run)
         content: JsonObject = {
             "checksum": sha256_file(partial),
             "pairs": done.run.pairs,

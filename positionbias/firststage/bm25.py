@@ -187,7 +187,7 @@ def retrieve_run(
             versions=index.versions,
             provenance={**index.provenance, "workers": workers},
         )
-        write_run(partial, run, header=wanted.header.lines(manifest))
+        write_run(partial, run)
         content: JsonObject = {
             "checksum": sha256_file(partial),
             "queries": len(queries),

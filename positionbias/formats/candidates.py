@@ -4,7 +4,6 @@ columns, of any size.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -24,7 +23,8 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.publish import atomic_file
-from positionbias.core.run import Ranking, order_by_score, write_rankings
+from positionbias.core.rank_order import Ranking
+from positionbias.core.run_files import rankings_of, write_rankings
 from positionbias.core.seeds import keys64
 from positionbias.formats.sources import Source
 
@@ -35,9 +35,7 @@ TOP1000_NOTE = (
     "lines, which says nothing about relevance."
 )
 _TOP1000 = "four columns separated by tabs: query id, passage id, query, passage"
-_TREC = "six columns: query Q0 passage rank score tag"
 _AT_ONCE = 65_536
-_LARGEST = float(np.finfo(np.float32).max)
 
 
 def split_top1000(source: Source) -> Iterator[tuple[int, str, str, str, str]]:
@@ -72,71 +70,13 @@ def top1000_rankings(source: Source) -> Iterator[Ranking]:
 
 
 def trec_rankings(source: Source) -> Iterator[Ranking]:
-    """Stream the rankings, by ``order_by_score``, of a TREC run in which each query's lines are
-    contiguous.
+    """Stream the rankings of a TREC run in which each query's lines are contiguous.
 
     Raises:
         InputError: a malformed line (numbered), a query whose lines are not contiguous, or a
             repeated passage of a query.
     """
-    seen: set[str] = set()
-    current = ""
-    passage_ids: list[str] = []
-    scores: list[float] = []
-    for number, line in source.lines():
-        parts = line.split()
-        if not parts:
-            continue
-        score = _score(source, number, parts)
-        if parts[0] != current:
-            yield from _ranking(source, current, passage_ids, scores)
-            current, passage_ids, scores = parts[0], [], []
-            if current in seen:
-                raise bad_input(
-                    source.place,
-                    line=number,
-                    wanted="the lines of a query together",
-                    found=f"query {current!r} again",
-                    do="sort the file by query",
-                )
-            seen.add(current)
-        passage_ids.append(parts[2])
-        scores.append(score)
-    yield from _ranking(source, current, passage_ids, scores)
-
-
-def _score(source: Source, number: int, parts: list[str]) -> float:
-    if len(parts) != 6:
-        raise bad_input(
-            source.place,
-            line=number,
-            wanted=_TREC,
-            found=f"{len(parts)} columns",
-            do="fix or drop the line",
-        )
-    try:
-        score = float(parts[4])
-    except ValueError:
-        score = math.nan
-    if not abs(score) <= _LARGEST:
-        raise bad_input(
-            source.place,
-            line=number,
-            wanted="a finite score",
-            found=repr(parts[4]),
-            do="fix or drop the line",
-        )
-    return score
-
-
-def _ranking(
-    source: Source, query_id: str, passage_ids: list[str], scores: list[float]
-) -> Iterator[Ranking]:
-    if passage_ids:
-        _check_once(query_id, passage_ids, source.place)
-        values = np.asarray(scores, np.float32)
-        order = order_by_score(passage_ids, values)
-        yield Ranking(query_id, [passage_ids[i] for i in order], values[order])
+    return rankings_of(source.blocks(), source.place)
 
 
 def _check_once(query_id: str, passage_ids: Sequence[str], place: str) -> None:

@@ -14,7 +14,6 @@ from positionbias.core.operation import Out, Overwrite, SavedTo, operation
 from positionbias.core.own_passages import WITHOUT_OWN, own_queries, own_remarks, without_own
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
-from positionbias.core.run_header import RunHeader
 from positionbias.core.settings import (
     Panel,
     Setting,
@@ -378,7 +377,6 @@ def ensemble(
     *,
     fusing: Fusing = Fusing(),
     name: Annotated[str, Setting("The run's tag.")] = "ensemble",
-    header: RunHeader = RunHeader(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Fused:
@@ -413,7 +411,6 @@ def ensemble(
         place,
         fusing,
         name=name,
-        header=header,
         overwrite=overwrite,
     )
     for line in _lacking(fused, fusing.by):

@@ -12,7 +12,6 @@ from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.own_passages import WITHOUT_OWN
 from positionbias.core.places import Place, model_place
 from positionbias.core.progress import remark
-from positionbias.core.run_header import RunHeader
 from positionbias.core.settings import Panel, check_settings, declared_setting, setting
 from positionbias.core.threads import own_gpu
 
@@ -299,7 +298,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Reranking:
-    """The depth of re-ranking, and the run's tag and header."""
+    """The depth of re-ranking, and the run's tag."""
 
     split: str = setting("test", "Split of the queries.", metavar="SPLIT")
     depth: int | None = setting(
@@ -315,7 +314,6 @@ class Reranking:
         "Put passages for which an endpoint gives no score behind the others, and name them.",
         panel=Panel.COMPUTING,
     )
-    header: RunHeader = field(default_factory=RunHeader)
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -295,11 +295,8 @@ def rerank_run(
         seconds: JsonObject = {} if done.seconds is None else {"seconds": round(done.seconds, 3)}
         told = provenance(threads=torch.get_num_threads(), device=str(device), **seconds)
         manifest, target = replace(manifest, provenance=told), folder / out.name
-        header = reranking.header.lines(manifest)
-        # that of a killed run
-        write_run(
-            target, apply_depth(run, done.run, depth, name=name), header=header, overwrite=True
-        )
+        # overwrite that of a killed run
+        write_run(target, apply_depth(run, done.run, depth, name=name), overwrite=True)
         content: JsonObject = {
             "checksum": sha256_file(target),
             "pairs": done.run.pairs,

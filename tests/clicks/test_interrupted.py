@@ -9,21 +9,22 @@ import pytest
 
 from positionbias.clicks import trainset
 from positionbias.clicks.trainset import ranges
+from positionbias.core.blocks import file_blocks
 from positionbias.core.collection import Collection
-from positionbias.core.run_blocks import run_blocks
+from positionbias.core.run_files import query_lines
 from tests.clicks.conftest import contents, draw
 
 
 def test_an_interrupted_run_goes_on(
     clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trainset, "run_blocks", lambda path: run_blocks(path, 700))
+    monkeypatch.setattr(trainset, "file_blocks", lambda path: file_blocks(path, 700))
     whole = list(draw(tmp_path / "whole", clicks))
     made = stop_at(monkeypatch, "draw_block", 4)
     with pytest.raises(KeyboardInterrupt):
         draw(tmp_path / "set", clicks)
     assert not (tmp_path / "set").exists()
-    blocks = len(list(run_blocks(clicks[1], 700)))
+    blocks = len(list(query_lines(file_blocks(clicks[1], 700), clicks[1])))
     assert list(draw(tmp_path / "set", clicks)) == whole
     assert len(made) == blocks + 1  # three blocks were kept, the fourth was begun twice
     assert not (tmp_path / "set" / ".draws").exists()

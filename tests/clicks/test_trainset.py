@@ -18,13 +18,13 @@ from positionbias.clicks.draw import IDS
 from positionbias.clicks.settings import ClickSettings
 from positionbias.clicks.shown import SHOWN, count_rows
 from positionbias.clicks.trainset import ranges, triples_of, write_click_set
+from positionbias.core.blocks import file_blocks
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
-from positionbias.core.run_blocks import run_blocks
 from positionbias.core.seeds import choose, key64
 from tests.cli.conftest import RunPosbias
 from tests.cli.conftest import run_posbias as run_posbias
@@ -174,7 +174,7 @@ def test_blocks_of_any_size_draw_the_same(
 ) -> None:
     whole = list(draw(tmp_path / "whole", clicks))
     monkeypatch.setattr(
-        "positionbias.clicks.trainset.run_blocks", lambda path: run_blocks(path, 700)
+        "positionbias.clicks.trainset.file_blocks", lambda path: file_blocks(path, 700)
     )
     assert list(draw(tmp_path / "blocks", clicks)) == whole
 
@@ -217,7 +217,7 @@ def test_blocks_of_any_size_draw_the_same(
             "q1 Q0 p1 1 1 x\nq2 Q0 p1 1 1 x\nq1 Q0 p2 2 0 x\n",
             r"wanted a query's lines together; found query 'q1' again",
         ),
-        ({}, "", r"found none; check"),
+        ({}, "", r"found an empty file; check"),
     ],
     ids=[
         "split",
@@ -240,7 +240,7 @@ def test_what_does_not_fit_is_one_line(
     message: str,
 ) -> None:
     monkeypatch.setattr(
-        "positionbias.clicks.trainset.run_blocks", lambda path: run_blocks(path, 10)
+        "positionbias.clicks.trainset.file_blocks", lambda path: file_blocks(path, 10)
     )
     (tmp_path / "r.run").write_text(lines)
     with pytest.raises(InputError, match=message):

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.run import (
     Run,
-    _read_apart,
     order_by_score,
     read_rankings,
     read_run,
@@ -121,13 +120,6 @@ def test_the_name_is_the_files_where_tags_differ(tmp_path: Path) -> None:
     assert read_run(tmp_path / "two.run", name="given").name == "given"
 
 
-def test_zstd_and_windows_line_ends_are_read(tmp_path: Path) -> None:
-    (tmp_path / "r.zst").write_bytes(
-        zstandard.ZstdCompressor().compress(b"q Q0 a 1 1.0 x\r\nq Q0 b 2 0.5 x\r\n")
-    )
-    assert read_run(tmp_path / "r.zst")["q"].passage_ids == ["a", "b"]
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -135,7 +127,7 @@ def test_zstd_and_windows_line_ends_are_read(tmp_path: Path) -> None:
         ("q Q0 a 1 high x\n", r":1: wanted a finite score; found 'high'"),
         ("q Q0 a 1 nan x\n", r":1: wanted a finite score; found 'nan'"),
         ("q Q0 a 1 inf x\n", r":1: wanted a finite score; found 'inf'"),
-        ("q Q0 a 1 1e300 x\n", r"wanted finite scores.*query 'q'"),
+        ("q Q0 a 1 1e300 x\n", r":1: wanted a finite score; found '1e300'"),
         ("", r"wanted six columns.*found an empty file"),
         ("\n \n", r"found an empty file"),
         (
@@ -151,25 +143,13 @@ def test_a_malformed_run_is_one_line(tmp_path: Path, text: str, message: str) ->
             read(tmp_path / "bad.run")
 
 
-def test_one_ranking_at_a_time_is_the_whole_run(tmp_path: Path) -> None:
-    text = "q Q0 a 1 1.0 x\nq Q0 b 2 2.0 y\nq Q0 c 3 1.0 x\n\nr Q0 a 1 0.5 x\n"
-    (tmp_path / "some.run").write_text(text)
-    whole = read_run(tmp_path / "some.run")
-    rankings = list(read_rankings(tmp_path / "some.run"))
-    # equal scores: id descending
-    assert [ranking.passage_ids for ranking in rankings] == [["b", "c", "a"], ["a"]]
-    for one, other in zip(rankings, whole.rankings(), strict=True):
-        assert (one.query_id, one.passage_ids) == (other.query_id, other.passage_ids)
-        np.testing.assert_array_equal(one.scores, other.scores)
-
-
 def test_rankings_that_come_in_pieces_are_refused_one_at_a_time(tmp_path: Path) -> None:
     (tmp_path / "mixed.run").write_text("q Q0 a 1 2.0 x\nr Q0 a 1 2.0 x\nq Q0 b 2 1.0 x\n")
     assert read_run(tmp_path / "mixed.run")["q"].passage_ids == ["a", "b"]
     with pytest.raises(
         InputError,
         match=(
-            r"mixed.run:3: wanted a query's lines together; found query 'q' again, after others; "
+            r"mixed.run: wanted a query's lines together; found query 'q' again, after others; "
             r"sort"
         ),
     ):
@@ -185,23 +165,9 @@ def test_a_cut_archive_is_one_line(tmp_path: Path, compress) -> None:
         (tmp_path / "cut.run.gz").write_bytes(whole[:length])
         with pytest.raises(
             InputError,
-            match=r"cut.run.gz: wanted a TREC run, whole; found Compressed file ended before",
+            match=r"cut.run.gz: wanted a compressed file, whole; found Compressed",
         ):
             read_run(tmp_path / "cut.run.gz")
-
-
-def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
-    whole = bytearray(
-        gzip.compress(
-            "".join(f"q Q0 p{n * 7919 % 100003} {n} {9e9 - n} x\n" for n in range(20_000)).encode()
-        )
-    )
-    whole[1000:1100] = bytes(byte ^ 0xFF for byte in whole[1000:1100])
-    (tmp_path / "r.gz").write_bytes(whole)
-    with pytest.raises(
-        InputError, match=r"r.gz: wanted a TREC run.*fetch the file again|r.gz:\d+: wanted"
-    ):
-        read_run(tmp_path / "r.gz")
 
 
 def test_a_missing_file_or_a_folder_is_one_line(tmp_path: Path) -> None:
@@ -259,12 +225,6 @@ def test_other_scores_for_the_same_passages() -> None:
         run.rescored("model", {"q1": np.array([0.5, np.inf, 0.5]), "q2": np.array([-1.0])})
 
 
-def test_a_run_that_is_no_deeper_is_itself() -> None:
-    run = Run("bm25", [("q1", ["a", "b"], [3.0, 2.0])])
-    assert run.top(2) is run
-    assert run.top(1).passage_ids == ["a"]
-
-
 def test_ties_and_disorder_are_ranked_as_line_by_line(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     ids = ["9", "10", "a", "B", "é", "日本", "ﬀ", "\U0001f600", *(f"p{n}" for n in range(40))]
@@ -281,12 +241,11 @@ def test_ties_and_disorder_are_ranked_as_line_by_line(tmp_path: Path) -> None:
             for p, score in zip(passages, scores.tolist(), strict=True)
         ]
     (tmp_path / "r.run").write_text("".join(lines), encoding="utf-8")
-    found, expected = read_run(tmp_path / "r.run"), _read_apart(tmp_path / "r.run", None)
-    assert (found.name, list(found), found.passage_ids) == (
-        "r",
-        list(expected),
-        expected.passage_ids,
-    )
+    scores: dict[str, dict[str, float]] = {}
+    for query_id, _, passage_id, _, score, _ in map(str.split, lines):
+        scores.setdefault(query_id, {})[passage_id] = float(score)
+    found, expected = read_run(tmp_path / "r.run"), Run(scores)
+    assert (found.name, list(found)) == ("r", list(expected))
     for query_id in expected:
         assert found[query_id].passage_ids == expected[query_id].passage_ids
         assert found[query_id].scores.tolist() == expected[query_id].scores.tolist()

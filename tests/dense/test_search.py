@@ -23,7 +23,6 @@ from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Query
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import order_by_score, read_run
-from positionbias.core.run_header import RunHeader
 from positionbias.dense.approximate import AnnIndex, open_ann
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.exact import Found, exact_search, least_memory, queries_at_once
@@ -299,17 +298,6 @@ def vectors(
     return encode_collection(
         checkpoint, collection, tmp_path_factory.mktemp("vectors") / "v", on_disk="float32"
     )
-
-
-def test_a_header_stands_before_the_same_run(
-    checkpoint: Checkpoint, collection: Collection, vectors: Vectors, tmp_path: Path
-) -> None:
-    for told in ("nothing", "software"):
-        wanted = Retrieval("test", 9, header=RunHeader(told))
-        retrieve_dense(checkpoint, vectors, collection, wanted, tmp_path / told)
-    head, _, run = (tmp_path / "software").read_text().partition("# ir_metadata.end\n")
-    assert run == (tmp_path / "nothing").read_text()
-    assert "\n#   - kind: vectors\n#     name: v\n" in head
 
 
 def test_a_run_is_the_models_own_order_of_all_passages(

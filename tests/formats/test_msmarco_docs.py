@@ -133,12 +133,12 @@ def test_fields_that_cannot_be(tmp_path: Path, fields: tuple[str, ...]) -> None:
         (
             "msmarco-docdev-top100",
             "5 Q0 D1 1 1 x\n6 Q0 D1 1 1 x\n5 Q0 D2 1 1 x\n",
-            r"top100:3: wanted the lines of a query together",
+            r"top100: wanted a query's lines together",
         ),
         (
             "msmarco-docdev-top100",
             "5 Q0 D1 1 2 x\n5 Q0 D1 2 1 x\n",
-            r"top100: wanted each passage once per query; found 'D1' twice",
+            r"top100: wanted each passage once a query; found 'D1' twice",
         ),
     ],
 )

@@ -15,7 +15,6 @@ from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import manifest_path, read_manifest
 from positionbias.core.run import Run, read_run, write_run
-from positionbias.core.run_header import RunHeader
 from positionbias.evaluation.measures import per_query
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, shape_of
 from positionbias.planted.generator import PlantedSettings
@@ -69,19 +68,6 @@ def test_the_models_order_to_the_depth_and_the_tail_behind(
         )
     # what keeps its place is not encoded
     assert done.passages == len(before.top(4).passage_ids) < len(before.passage_ids)
-
-
-def test_a_header_names_the_model_and_the_candidates(
-    collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path
-) -> None:
-    plain, told = tmp_path / "plain.run", tmp_path / "told.run"
-    rerank_run(checkpoint, collection, run_path, plain)
-    rerank_run(checkpoint, collection, run_path, told, Reranking(header=RunHeader("software")))
-    head, end, run = told.read_text().partition("# ir_metadata.end\n")
-    assert end + run == end + plain.read_text()
-    assert f"\n#     reranks: {run_path.stem}\n" in head
-    assert "\n#   - kind: model\n#     name: tk.ckpt\n" in head
-    assert read_manifest(told).checksum == sha256_file(told)
 
 
 def test_its_manifest(

@@ -1,0 +1,360 @@
+"""Read and write runs in TREC's six columns, ``query Q0 passage rank score tag``, as arrays.
+
+Blocks of a file are read by ``pyarrow.csv``. A block that it refuses, or would read otherwise than
+by white space, is read line by line: that accepts unusual lines and names a faulty one by its
+number. Lines at the head that begin with "# ", as ir_metadata's, are skipped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from positionbias.core.blocks import Block, file_blocks
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.files import byte_writer
+from positionbias.core.publish import atomic_file, recover
+from positionbias.core.rank_order import Ranking, run_stem, tag_of
+
+__all__ = [
+    "Lines",
+    "Rankings",
+    "lines_apart",
+    "query_lines",
+    "rankings_of",
+    "read_lines",
+    "read_rankings",
+    "strictly_decreasing",
+    "write_rankings",
+]
+
+_WANTED = "six columns: query Q0 passage rank score tag"
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+_TYPES = {
+    "query": _TEXT,
+    "iteration": _TEXT,
+    "passage": pa.string(),
+    "rank": pa.int64(),
+    "score": pa.float64(),
+    "tag": _TEXT,
+}
+_FEW = ("query", "iteration", "tag")
+_KEPT = ["query", "passage", "score", "tag"]
+_LARGEST = float(np.finfo(np.float32).max)
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rankings:
+    """Rankings as arrays: query i has the passages numbered ``numbers[starts[i]:starts[i + 1]]``,
+    best first.
+    """
+
+    query_ids: list[str]
+    starts: np.ndarray  # (queries + 1,)
+    passages: list[str]
+    numbers: np.ndarray  # (pairs,) int32
+    scores: np.ndarray  # (pairs,)
+
+    def each(self) -> Iterator[Ranking]:
+        """Yield the rankings one by one."""
+        for query_id, (start, end) in zip(
+            self.query_ids, pairwise(self.starts.tolist()), strict=True
+        ):
+            passage_ids = [self.passages[number] for number in self.numbers[start:end].tolist()]
+            yield Ranking(query_id, passage_ids, self.scores[start:end])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lines:
+    """Some lines of a run, with all of each query's: the columns query, passage, score and tag.
+
+    ``first`` counts the lines with content before them.
+    """
+
+    source: str
+    first: int
+    table: pa.Table
+
+    def fingerprint(self) -> str:
+        """Return which lines these are, for a job whose record has the state of the file."""
+        return f"{self.first}-{self.first + len(self.table)}"
+
+    @property
+    def name(self) -> str:
+        """The tag, or the file's name where tags differ."""
+        tags = pc.unique(self.table["tag"]).to_pylist()
+        return tags[0] if len(tags) == 1 else run_stem(Path(self.source))
+
+    def ranked(self, *, together: bool = True) -> Rankings:
+        """Return the rankings, by score descending, then id descending. ``together``: each query's
+        lines must be contiguous.
+
+        Raises:
+            InputError: a repeated passage of a query, or its lines apart.
+        """
+        queries = self.table["query"].unify_dictionaries().combine_chunks()
+        passages = self.table["passage"].dictionary_encode().combine_chunks()
+        codes, numbers = queries.indices.to_numpy(), passages.indices.to_numpy()
+        scores = self.table["score"].to_numpy().astype(np.float32)
+        falls = codes[1:] < codes[:-1]  # queries are numbered by their first lines
+        if falls.any():
+            if together:
+                again = queries.dictionary[int(codes[1:][falls][0])].as_py()
+                raise lines_apart(self.source, again)
+            grouped = np.argsort(codes, kind="stable")
+            codes, numbers, scores = codes[grouped], numbers[grouped], scores[grouped]
+        changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+        starts = np.concatenate([[0], changes, [len(codes)]])
+        query_ids = queries.dictionary.take(pa.array(codes[starts[:-1]])).to_pylist()
+        order = _rank_order(codes, numbers, scores, passages.dictionary)
+        if order is not None:
+            numbers, scores = numbers[order], scores[order]
+        rankings = Rankings(query_ids, starts, passages.dictionary.to_pylist(), numbers, scores)
+        self._check(rankings)
+        return rankings
+
+    def _check(self, rankings: Rankings) -> None:
+        """Refuse repeated passages of a query."""
+        for query_id, (start, end) in zip(
+            rankings.query_ids, pairwise(rankings.starts.tolist()), strict=True
+        ):
+            ordered = np.sort(rankings.numbers[start:end])
+            if len(twice := ordered[1:][ordered[1:] == ordered[:-1]]):
+                raise bad_input(
+                    self.source,
+                    wanted="each passage once a query",
+                    found=f"{rankings.passages[twice[0]]!r} twice for query {query_id!r}",
+                    do="drop one",
+                )
+
+
+def lines_apart(source: Path | str, query_id: str) -> InputError:
+    """Return an error about a query that comes back after others."""
+    found = f"query {query_id!r} again, after others"
+    return bad_input(
+        source,
+        wanted="a query's lines together",
+        found=found,
+        do="sort the file by its first column",
+    )
+
+
+def _rank_order(
+    codes: np.ndarray, numbers: np.ndarray, scores: np.ndarray, passages: pa.Array
+) -> np.ndarray | None:
+    """Return the order of lines by query, score descending, then id descending; None if it is
+    theirs.
+    """
+    same = codes[1:] == codes[:-1]
+    if not (same & ~(scores[1:] < scores[:-1])).any():
+        return None
+    falling = not (same & (scores[1:] > scores[:-1])).any()
+    order = np.arange(len(scores)) if falling else np.lexsort((-scores, codes))
+    ties = same & (scores[order][1:] == scores[order][:-1])
+    tied = np.flatnonzero(np.append(ties, False) | np.append(False, ties))
+    group = np.cumsum(np.append(True, ~ties))[tied]
+    by_id = pc.rank(
+        passages.take(pa.array(numbers[order[tied]])), sort_keys="descending", tiebreaker="dense"
+    ).to_numpy()
+    order[tied] = order[tied][np.lexsort((by_id, group))]
+    return order
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def read_lines(path: Path | str) -> Lines:
+    """Read all lines of a run, plain, ``.gz`` or ``.zst``.
+
+    Raises:
+        InputError: a malformed line (numbered), a damaged or an empty file.
+    """
+    recover(path)
+    tables = [table for table in map(_table, file_blocks(path)) if len(table)]
+    if not tables:
+        raise _empty(path)
+    return Lines(str(path), 0, pa.concat_tables(tables))
+
+
+def query_lines(blocks: Iterable[Block], source: Path | str) -> Iterator[Lines]:
+    """Yield the lines of a run block by block, for runs that do not fit in memory. A query's lines
+    are carried to the next block until another query comes.
+
+    Raises:
+        InputError: as ``read_lines``.
+    """
+    kept: list[pa.Table] = []  # the last query's lines
+    first = 0
+    for block in blocks:
+        table = _table(block)
+        if not len(table):
+            continue
+        codes = table["query"].chunk(0).indices.to_numpy()
+        cut = int(np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))[-1])
+        if cut or (kept and kept[-1]["query"][0].as_py() != table["query"][0].as_py()):
+            lines = Lines(str(source), first, pa.concat_tables([*kept, table[:cut]]))
+            first, kept = first + len(lines.table), []
+            yield lines
+        kept.append(table[cut:])
+    if not kept:
+        raise _empty(source)
+    yield Lines(str(source), first, pa.concat_tables(kept))
+
+
+def read_rankings(path: Path | str) -> Iterator[Ranking]:
+    """Stream the rankings of a TREC run, for runs that do not fit in memory.
+
+    Raises:
+        InputError: as ``rankings_of``.
+    """
+    recover(path)
+    return rankings_of(file_blocks(path), path)
+
+
+def rankings_of(blocks: Iterable[Block], source: Path | str) -> Iterator[Ranking]:
+    """Stream the rankings of a run's blocks; each query's lines are together.
+
+    Raises:
+        InputError: as ``query_lines`` and ``Lines.ranked``.
+    """
+    seen: set[str] = set()
+    for lines in query_lines(blocks, source):
+        for ranking in lines.ranked().each():
+            if ranking.query_id in seen:
+                raise lines_apart(source, ranking.query_id)
+            seen.add(ranking.query_id)
+            yield ranking
+
+
+def _empty(source: Path | str) -> InputError:
+    return bad_input(source, wanted=_WANTED, found="an empty file", do="check the path")
+
+
+def _table(block: Block) -> pa.Table:
+    """Return a block's lines as columns, each of one chunk."""
+    data = block.read()
+    if block.start == 0:
+        data = data.removeprefix(_BOM)
+        while data.startswith(b"# "):
+            data = data.partition(b"\n")[2]
+    table = None if b"\t" in data and b" " in data else _plain(data)
+    return _parsed(block) if table is None else table
+
+
+def _plain(data: bytes) -> pa.Table | None:
+    """Return the columns of lines with one space or tab between them; None for any others."""
+    delimiter = "\t" if b"\t" in data else " "
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(data),
+            # in this thread alone: Arrow waits for threads forever where the system gives it none
+            csv.ReadOptions(column_names=list(_TYPES), use_threads=False, block_size=len(data) + 1),
+            csv.ParseOptions(delimiter=delimiter, quote_char=False),
+            csv.ConvertOptions(column_types=_TYPES, null_values=[]),
+        )
+    except pa.ArrowInvalid:
+        return None
+    # two spaces make an empty column
+    texts = [table["passage"], *(table[name].chunk(0).dictionary for name in _FEW)]
+    empty = any(pc.index(values, "").as_py() >= 0 for values in texts)
+    finite = (np.abs(table["score"].to_numpy()) <= _LARGEST).all()
+    return table.select(_KEPT) if finite and not empty else None
+
+
+def _parsed(block: Block) -> pa.Table:
+    """Return the columns of any lines, cut at ASCII white space as by trec_eval."""
+    head, rows = block.start == 0, []
+    for number, line in block.lines():
+        head = head and line.startswith("# ")
+        columns = [] if head else [column.decode() for column in line.encode().split()]
+        if not columns:
+            continue
+        do = "fix or drop the line"
+        if len(columns) != len(_TYPES):
+            found = f"{len(columns)} columns"
+            raise block.bad_line(number, wanted=_WANTED, found=found, do=do)
+        try:
+            score = float(columns[4])
+        except ValueError:
+            score = math.nan
+        if not abs(score) <= _LARGEST:
+            found = repr(columns[4])
+            raise block.bad_line(number, wanted="a finite score", found=found, do=do)
+        rows.append((columns[0], columns[2], score, columns[5]))
+    lines = zip(*rows, strict=True) if rows else ((),) * len(_KEPT)
+    table = pa.table([pa.array(column) for column in lines], _KEPT)
+    return table.cast(pa.schema([(name, _TYPES[name]) for name in _KEPT])).combine_chunks()
+
+
+# -- writing ---------------------------------------------------------------------------------------
+
+
+def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
+    """Lower equal scores by the smallest float32 step, so that ranks survive any evaluator's tie
+    rule.
+
+    At float32's minimum, where no step down is left, the scores before it are raised.
+    """
+    out = np.array(scores, dtype=np.float32)
+    if np.isnan(out).any():
+        raise InputError(
+            "run: missing scores cannot be written; rerank --allow-missing puts these passages "
+            "behind the others"
+        )
+    if bool((out[1:] < out[:-1]).all()):
+        return out
+    with np.errstate(over="ignore"):  # below the minimum is infinity
+        for index in range(1, len(out)):
+            if not out[index] < out[index - 1]:
+                out[index] = np.nextafter(out[index - 1], np.float32(-np.inf))
+    if len(out) and np.isneginf(out[-1]):
+        out[-1] = np.finfo(np.float32).min
+        for index in range(len(out) - 1, 0, -1):
+            if not out[index] < out[index - 1]:
+                out[index - 1] = np.nextafter(out[index], np.float32(np.inf))
+    return out
+
+
+def write_rankings(
+    path: Path | str, name: str, rankings: Iterable[Ranking], *, overwrite: bool = False
+) -> tuple[int, int]:
+    """Write streamed rankings, each best first, strictly decreasing within each query, gzipped if
+    the name ends in ``.gz``; return the numbers of queries and pairs. The caller must give each
+    query once.
+
+    Raises:
+        InputError: an id that is empty or has a space, which this form cannot express.
+    """
+    path = Path(path)
+    tag = tag_of(name)
+    queries = pairs = 0
+    with (
+        atomic_file(path, overwrite=overwrite) as partial,
+        byte_writer(partial, compress=path.suffix == ".gz") as raw,
+    ):
+        for ranking in rankings:
+            for item in (ranking.query_id, *ranking.passage_ids):
+                if item.split() != [item]:
+                    raise InputError(
+                        f"run {name!r}: wanted ids without spaces; found {item!r}; rename it in "
+                        "the collection"
+                    )
+            scores = strictly_decreasing(ranking.scores)
+            lines = (
+                f"{ranking.query_id} Q0 {passage_id} {rank} {score!s} {tag}\n"
+                for rank, (passage_id, score) in enumerate(
+                    zip(ranking.passage_ids, scores, strict=True), 1
+                )
+            )
+            raw.write("".join(lines).encode())
+            queries, pairs = queries + 1, pairs + len(ranking.passage_ids)
+    return queries, pairs
