@@ -26,7 +26,9 @@ from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import below, drawn_order
 from positionbias.core.shard_work import MapShards
+from positionbias.firststage.bm25s_index import open_bm25s
 from positionbias.firststage.settings import Bm25Settings
+from positionbias.firststage.terms import Analyzer
 from positionbias.positions.answers import (
     SHARD_PASSAGES,
     AnswerShard,
@@ -188,8 +190,6 @@ def terms_rule(weigh: Callable[[str], float]) -> Rule:
     """Return the rule by query terms; ``weigh`` gives a term's weight, such as its idf in the
     collection.
     """
-    from positionbias.firststage.terms import Analyzer
-
     analyzer = Analyzer()
 
     def score(asked: Sequence[Asked]) -> list[np.ndarray]:
@@ -208,8 +208,6 @@ def collection_terms(collection: Collection, map_shards: MapShards = map) -> Rul
     """Return the rule by query terms, weighted by their idf over the collection, from its BM25
     index.
     """
-    from positionbias.firststage.bm25s_index import open_bm25s
-
     return terms_rule(open_bm25s(collection, Bm25Settings(), map_shards).mapped.idf)
 
 
@@ -225,9 +223,10 @@ def model_rule(checkpoint: Checkpoint, config: RankingConfig, name: str = "") ->
     """Return the rule by a model, which scores each sentence alone for the query, an encoder by the
     similarity of their vectors.
     """
-    from positionbias.ranking.rerank import rescore
 
     def score(asked: Sequence[Asked]) -> list[np.ndarray]:
+        from positionbias.ranking.rerank import rescore  # with torch
+
         distinct = dict.fromkeys(line for *_, lines in asked for line in lines)
         ids = {line: f"sentence {number}" for number, line in enumerate(distinct)}
         lists = [(name, [ids[line] for line in dict.fromkeys(lines)]) for name, _, lines in asked]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from positionbias.audit.systems import System, Task, made_id
 from positionbias.core.seeds import drawn_order
@@ -111,8 +112,6 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
     x·y / Σ x². All passages have the same mean place, and nearly the same mean nearness, so
     relevance cancels.
     """
-    from scipy import stats
-
     clusters = dict(zip(task.query_ids, task.clusters, strict=True))
     texts, lists = task.texts, dict[str, tuple[str, list[str]]]()
     asked = [name for name in query_ids if len(task.candidates_of(name)) >= LEAST]

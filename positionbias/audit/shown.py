@@ -19,6 +19,7 @@ from positionbias.audit.answers import (
 from positionbias.audit.describe import POSITION, PSI
 from positionbias.audit.length_grid import LENGTHS
 from positionbias.audit.measured import ANSWER, RAW, SIDES, Given, given_in
+from positionbias.audit.single_queries import query_tables
 from positionbias.audit.words import (
     in_unit,
     in_words,
@@ -334,8 +335,6 @@ DESCRIBED = RowTable(
 
 def _queries(study: Study, texts: bool) -> list[Table]:
     """Return the tables of single queries; a model's reading of results needs no collection."""
-    from positionbias.audit.single_queries import query_tables
-
     return list(query_tables(study, texts=texts))
 
 

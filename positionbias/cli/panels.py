@@ -36,7 +36,7 @@ class PanelCommand(click.Command):
 
     context_class = PanelContext
     settings: Sequence[Parameter] = ()
-    further: Callable[[str], Sequence[Parameter]] = lambda argument: ()
+    further: Callable[[str], Sequence[Parameter]] = staticmethod(lambda argument: ())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Answer ``--help-all``: the help, and what ``--set`` changes."""

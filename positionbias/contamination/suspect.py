@@ -24,6 +24,7 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
 from positionbias.contamination.settings import SuspectSettings
 from positionbias.core.errors import InputError
@@ -126,8 +127,6 @@ class Excess(NamedTuple):
         """Return the larger of the one-sided p over trainings and over queries, of the excess plus
         ``added``.
         """
-        from scipy.special import stdtr
-
         value, error = self.value + added, self.spread * self.widened
         by_trainings = stdtr(self.controls - 1, -value / error)
         return float(max(by_trainings, stdtr(self.query_freedom, -value / self.query_error)))
@@ -136,8 +135,6 @@ class Excess(NamedTuple):
         """Return the least excess that is significant one-sided at ``level``: half the width of the
         interval at 1 − 2 · ``level``. ``spread`` is another one than measured, or an array.
         """
-        from scipy.special import stdtrit
-
         error = self.widened * (self.spread if spread is None else spread)
         by_trainings = stdtrit(self.controls - 1, 1 - level) * error
         return np.maximum(by_trainings, stdtrit(self.query_freedom, 1 - level) * self.query_error)

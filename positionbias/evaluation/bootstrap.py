@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse, stats
 
 from positionbias.core.interval import Interval
 from positionbias.core.seeds import generator
@@ -156,8 +157,6 @@ def resampled_sums(sums: Any, *, seed: int, resamples: int) -> np.ndarray:
     number of times a cluster was drawn, so its cost depends on the number of non-zero entries of
     ``sums``, not on the number of queries.
     """
-    from scipy import sparse
-
     # sparse, not @ of arrays: BLAS may change the order of additions with the number of threads
     by_column = sparse.csr_array(sums).T.tocsr()
     columns, size = by_column.shape
@@ -251,8 +250,6 @@ def jackknife_error(value: float, without: np.ndarray) -> float:
 
 def t_interval(value: float, error: float, freedom: float, method: str) -> Interval:
     """Return the 95 % interval of Student's t."""
-    from scipy import stats
-
     half = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * error
     return Interval(value - half, value + half, LEVEL, method)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import ir_measures
 import numpy as np
 
 from positionbias.core.errors import InputError
@@ -36,8 +37,6 @@ def by_ir_measures(
         InputError: ir_measures divides by zero, as in Accuracy of a ranking that holds relevant
             passages alone.
     """
-    import ir_measures
-
     grades: _Grades = {}
     for qrel in judgements.qrels:
         grades.setdefault(qrel.query_id, {})[qrel.passage_id] = max(qrel.grade, _LOWEST)

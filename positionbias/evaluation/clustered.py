@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import (
@@ -53,8 +54,6 @@ class Estimate:
         """Return the smallest effect that a test at 5 % finds with 80 % power: (t(0.975) + t(0.8))
         · se, both at ``freedom``.
         """
-        from scipy import stats
-
         if self.standard_error is None or self.freedom < 1:
             return None
         return float(
@@ -104,8 +103,6 @@ def _jackknife(
     """Return the estimate from leave-one-cluster-out values; ``size`` is the magnitude against
     which rounding is judged.
     """
-    from scipy import stats
-
     freedom = clusters.count - 1
     error = jackknife_error(value, without)
     method = f"cluster jackknife, t, {clusters.drawn}"

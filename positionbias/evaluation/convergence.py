@@ -25,6 +25,8 @@ from enum import StrEnum
 from itertools import combinations
 from pathlib import Path
 
+import numpy as np
+
 from positionbias.core.json_text import JsonObject
 from positionbias.core.schema import read_as
 from positionbias.core.seal import AGAIN
@@ -138,8 +140,6 @@ def finish_of(validations: Sequence[float]) -> Finish:
     """
     if len(validations) < LEAST:
         return Finish.TOO_FEW if len(validations) else Finish.NOT_VALIDATED
-    import numpy as np
-
     window = np.asarray(
         validations[-BLOCKS * max(1, (len(validations) + BLOCKS) // (2 * BLOCKS)) :], float
     )

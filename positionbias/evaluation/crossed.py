@@ -36,6 +36,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import (
@@ -301,8 +302,6 @@ def _estimate(
     """Return the estimate from each seed's value and its changes without clusters; ``alone``: over
     trainings alone.
     """
-    from scipy import stats
-
     seeds, value = len(points), float(points.mean())
     queries = 0.0 if alone else sum(_of_queries(of) for of in groups)
     whole, shared = (

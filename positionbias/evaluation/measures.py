@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import ir_measures
 import numpy as np
 
 from positionbias.core.closest import closest
@@ -129,8 +130,6 @@ def _kind(name: str) -> Any:
     """Return the class of a measure of this name in any case, or another spelling of it; None if
     there is none.
     """
-    import ir_measures
-
     known = ir_measures.measures.registry
     # names that differ in case alone mean the same
     by_fold = {own.casefold(): kind for own, kind in known.items()}
@@ -166,15 +165,11 @@ def _check_range(setting: str, value: Any) -> None:
 
 
 def _computable(measure: ir_measures.Measure) -> bool:
-    import ir_measures
-
     return has_arrays(measure) or ir_measures.DefaultPipeline.supports(measure)
 
 
 def _supported() -> list[str]:
     """Return the measures that this installation computes, with a cutoff if they take one."""
-    import ir_measures
-
     names = set()
     for kind in set(ir_measures.measures.registry.values()):
         at = 0.1 if kind.AT_PARAM == "recall" else 10

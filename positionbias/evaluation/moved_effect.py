@@ -25,6 +25,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from scipy import stats
 
 from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL, cluster_queries
@@ -152,8 +153,6 @@ def _fits(
 def _estimate(
     value: float, without: np.ndarray, effective: float, drawn: str, draws: int, unchanged: float
 ) -> Estimate:
-    from scipy import stats
-
     count, freedom = len(without), int(effective + _NOTHING) - 1
     if freedom < 1:
         return Estimate(

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.interval import Interval
@@ -154,8 +155,6 @@ def _tests(before: np.ndarray, after: np.ndarray, remarks: dict[str, Json]) -> _
     """Return two-sided paired tests over single queries; an undefined test is None, with the reason
     in ``remarks``.
     """
-    from scipy import stats
-
     differences = np.round(after - before, _DECIMALS)
     remarks["queries that differ"] = int(np.count_nonzero(differences))
     if not differences.any():
@@ -173,8 +172,6 @@ def _wilcoxon_p(differences: np.ndarray) -> float:
     """Return what ``scipy.stats.wilcoxon`` does; of up to 13 differences with ties or zeros it
     computes all signs' sums one by one, in a second and more.
     """
-    from scipy import stats
-
     if len(differences) > _ALL_SIGNS:
         return float(stats.wilcoxon(differences, zero_method="wilcox").pvalue)
     unequal = differences[differences != 0]

@@ -21,6 +21,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from positionbias.core.interval import Interval
 from positionbias.core.seeds import generator
@@ -65,8 +66,6 @@ class Simultaneous:
         """Return the smallest effect that the simultaneous test finds with 80 % power: (c + t(0.8))
         · se.
         """
-        from scipy import stats
-
         if self.standard_error is None or self.critical is None:
             return None
         return float((self.critical + stats.t.ppf(POWER, self.freedom)) * self.standard_error)
@@ -162,8 +161,6 @@ class _Reference(NamedTuple):
         """Build the reference from the replicates' deviations from the estimates,
         ``(clusters, k)``.
         """
-        from scipy import stats
-
         if deviations.shape[1] == 1:
             return _Reference(float(stats.t.ppf((1 + LEVEL) / 2, freedom)), freedom, None)
         draws = _largest(deviations, freedom)
@@ -171,16 +168,12 @@ class _Reference(NamedTuple):
 
     def critical_of(self, freedom: int) -> float:
         """Return the critical value of a contrast with ``freedom`` degrees of freedom."""
-        from scipy import stats
-
         if freedom == self.freedom:
             return self.critical
         return float(stats.t.isf(stats.t.sf(self.critical, self.freedom), freedom))
 
     def p(self, size: float, freedom: int) -> float:
         """Return the share beyond a t value with ``freedom`` degrees of freedom."""
-        from scipy import stats
-
         if self.draws is None:
             return float(2 * stats.t.sf(size, freedom))
         same = (

@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse._sparsetools import csc_matvec
 
 from positionbias.firststage.bm25s_build import BESTS, DATA, INDICES, INDPTR, PLACES, RANKS
 
@@ -31,8 +32,6 @@ def add_scores(sums: np.ndarray, rows: np.ndarray, scores: np.ndarray) -> None:
     a new array each time. It needs a third of the time of ``np.add.at``. It does not check that
     rows are below ``len(sums)``; ``check_bm25s`` did.
     """
-    from scipy.sparse._sparsetools import csc_matvec
-
     csc_matvec(len(sums), 1, np.array([0, len(rows)], np.int32), rows, scores, _ONE, sums)
 
 

@@ -28,6 +28,8 @@ from positionbias.core.records import Query
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run, write_run
 from positionbias.core.shard_work import MapShards
+from positionbias.firststage.bm25s_index import open_bm25s
+from positionbias.firststage.lucene import open_lucene
 from positionbias.firststage.settings import BACKENDS, PRESETS, Bm25Settings
 
 __all__ = [
@@ -80,11 +82,7 @@ def open_index(
             f"{or_closest(backend, BACKENDS, 'give one of these')}"
         )
     if backend == "lucene":
-        from positionbias.firststage.lucene import open_lucene
-
         return open_lucene(collection, settings, workers)
-    from positionbias.firststage.bm25s_index import open_bm25s
-
     return open_bm25s(collection, settings, map_shards)
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+from bm25s.stopwords import STOPWORDS_EN
+
 from positionbias.text.clusters import bigrams, with_clusters
 
 __all__ = ["ANALYSIS", "Analyzer", "TermNumbers", "words"]
@@ -40,7 +42,6 @@ class Analyzer:
 
     def __init__(self) -> None:
         import Stemmer
-        from bm25s.stopwords import STOPWORDS_EN
 
         self._stem = Stemmer.Stemmer("english", 0).stemWord  # 0: no cache, as ours is below
         self._terms: dict[str, str | None] = dict.fromkeys(STOPWORDS_EN)

@@ -39,6 +39,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
+from scipy.special import ndtri
 
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.interval import Interval
@@ -264,8 +265,6 @@ def wilson(share: float, count: float) -> Interval:
 
 def _wilson(share: float, count: float, level: float) -> tuple[float, float]:
     # without the seconds that all of scipy.stats takes
-    from scipy.special import ndtri
-
     z = float(ndtri(level))
     centre, scale = share + z**2 / (2 * count), 1 + z**2 / count
     half = z * math.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))

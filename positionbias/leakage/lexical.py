@@ -29,6 +29,8 @@ from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from bm25s.stopwords import STOPWORDS_EN_PLUS
+
 from positionbias.firststage.terms import words
 
 __all__ = [
@@ -120,8 +122,6 @@ def _terms(text: str) -> list[str]:
 
 @cache
 def _stop_words() -> frozenset[str]:
-    from bm25s.stopwords import STOPWORDS_EN_PLUS
-
     return frozenset(STOPWORDS_EN_PLUS)
 
 

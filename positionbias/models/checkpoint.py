@@ -38,7 +38,11 @@ from positionbias.core.splitter import remark_other_splitter
 from positionbias.evaluation.convergence import Ending, ended_name
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.card import CARD, model_card
+from positionbias.models.encoder_source import encoder_folder
 from positionbias.models.endpoint_client import Endpoint, endpoint_named
+from positionbias.models.endpoints import open_endpoint
+from positionbias.models.foreign import check_model_folder, load_foreign
+from positionbias.models.hub import push_checkpoint
 from positionbias.models.identity import model_checksum
 from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
@@ -137,8 +141,6 @@ class Checkpoint:
         Raises:
             InputError: it is not a checkpoint of ours, it is damaged, or the Hub refuses it.
         """
-        from positionbias.models.hub import push_checkpoint
-
         return push_checkpoint(Path(self.path), repo, private=private).url
 
 
@@ -220,8 +222,6 @@ def _load(
     if (folder / REMEDY).is_file():
         return _load_remedied(folder, kind, prompts, label)
     if not (folder / FACTS).is_file() and not _is_checkpoint(folder) and _may_be_foreign(folder):
-        from positionbias.models.encoder_source import encoder_folder
-
         folder = encoder_folder(path, check=_check_any)
         if not (folder / FACTS).is_file():
             return _load_foreign(folder, path, kind, prompts, label)
@@ -399,8 +399,6 @@ def _check_any(folder: Path) -> Path:
     Raises:
         InputError: it is neither.
     """
-    from positionbias.models.foreign import check_model_folder
-
     if not (folder / FACTS).is_file():
         return check_model_folder(folder)
     for name in read_manifest(folder, kind=KIND).files or ():
@@ -414,8 +412,6 @@ def _check_any(folder: Path) -> Path:
 def _load_foreign(
     folder: Path, name: Path | str, kind: str | None, prompts: Prompts, label: str | None
 ) -> Checkpoint:
-    from positionbias.models.foreign import load_foreign
-
     with torch.random.fork_rng(devices=[]):
         model, notes, packages = load_foreign(folder, kind, prompts, label)
     manifest = Manifest(
@@ -431,8 +427,6 @@ def _load_foreign(
 
 
 def _load_endpoint(endpoint: Endpoint, kind: str | None, *, store: bool) -> Checkpoint:
-    from positionbias.models.endpoints import open_endpoint
-
     if kind is not None:
         raise SettingError(
             f"--kind: wanted none for {endpoint.name}, whose form says it; found {kind!r}; leave "

@@ -34,6 +34,7 @@ from positionbias.models.layout import (
 from positionbias.models.mono_t5 import MonoT5, load_t5
 from positionbias.models.prompts import OWN, Prompts, prompts_of_files
 from positionbias.models.protocols import AnyRanker
+from positionbias.models.sbert import load_by_library
 from positionbias.models.sentence_transformers import MODEL
 from positionbias.models.shapes import BertCatConfig, BertDotConfig, MonoT5Config
 from positionbias.models.tensors import load_weights
@@ -130,8 +131,6 @@ def load_foreign(
             raise
         because = error.found
     # after the block, whose exception holds what was read of the model
-    from positionbias.models.sbert import load_by_library
-
     model = load_by_library(folder, family, because=because, prompts=prompts, label=label)
     notes = tuple(dict.fromkeys((*notes, model.prompts.note(), "run by sentence-transformers")))
     return Foreign(model, notes, ("sentence-transformers",))

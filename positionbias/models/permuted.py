@@ -15,6 +15,7 @@ from functools import wraps
 from typing import Any
 
 import numpy as np
+from scipy.stats import rankdata
 
 from positionbias.core.arrays import as_array
 from positionbias.core.errors import InputError, SettingError
@@ -86,7 +87,5 @@ def permuted(
 
 def _ranks(scores: np.ndarray) -> np.ndarray:
     """Return the ranks of scores ``(n,)``, the highest 1, ties at their mean."""
-    from scipy.stats import rankdata  # takes seconds to import
-
     ranks: np.ndarray = rankdata(-scores)
     return ranks

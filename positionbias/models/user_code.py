@@ -17,6 +17,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, ClassVar, Self
 
+import pandas
 import torch
 
 from positionbias.core.errors import InputError, SettingError, where_raised
@@ -86,8 +87,6 @@ class TransformerScorer(_UserCode):
         Raises:
             InputError: the transformer returned no docno and score, or not one for each passage.
         """
-        import pandas
-
         numbers = [_hash(passage) for passage in passages]
         texts = dict(zip(numbers, passages, strict=True))
         frame = pandas.DataFrame(

@@ -21,6 +21,7 @@ from itertools import combinations
 from math import factorial, prod
 
 import numpy as np
+from scipy import stats
 
 from positionbias.core.interval import Interval
 from positionbias.core.progress import track
@@ -243,8 +244,6 @@ class Rule:
     """
 
     def __init__(self, effects: np.ndarray, queries: int) -> None:
-        from scipy import stats
-
         half = 1 + len(effects) // 2
         self.observed, self.held_out = effects[:1], effects[half:]
         self.mean = effects[1:half, :, 0].mean(axis=0)
@@ -271,8 +270,6 @@ class Rule:
         """Add the answer to a test and its error rates: how often kinds that are permuted again are
         called worse or better, and how often worse with ``GAP`` planted in the effect.
         """
-        from scipy import stats
-
         value, half, p, p_holm, answer = (own[0, test] for own in self.judged(self.observed))
         bounds = Interval(float(value - half), float(value + half), 1 - LEVEL)
         tested: Cells = {"p": float(p), "p_adjusted": float(p_holm), "family": "tests of kind"}

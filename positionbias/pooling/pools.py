@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from positionbias.core.errors import InputError
 from positionbias.core.rows import Collected
@@ -183,8 +184,6 @@ def _add_order(
     over pools, without pools that leave fewer than two systems or equal scores. Its t interval
     covers other draws of pools, but not other groups or queries.
     """
-    from scipy import stats
-
     taus = [
         stats.kendalltau(gold[own].round(_DECIMALS), score[own].round(_DECIMALS)).statistic
         if own.sum() > 1

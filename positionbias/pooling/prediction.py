@@ -23,6 +23,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas
 from pandas import DataFrame
+from scipy import stats
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, log_expit, logsumexp
 
 from positionbias.core.interval import Interval
 from positionbias.core.seeds import generator
@@ -82,8 +85,6 @@ def fit_relevance(
     """Fit to the known ``grades (documents,)``; ``levels`` are the relevant grades in increasing
     order. ``start`` is a fit to begin from.
     """
-    from scipy.optimize import minimize
-
     features, query = _features(unseen), unseen["query"].to_numpy()
     weight = unseen["weight"].to_numpy()
     is_mark = unseen.columns.drop(PLACES).str.startswith("mark")
@@ -132,8 +133,6 @@ def _reach(odds: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     """Return the probability of reaching each of the levels 0, 1 … and one beyond,
     ``(…, levels + 2)``.
     """
-    from scipy.special import expit
-
     return np.asarray(expit(odds[..., None] - np.concatenate([[-np.inf], cuts, [np.inf]])))
 
 
@@ -146,9 +145,6 @@ def spread_over_runs(
     Each run's effect is integrated out with Gauss-Hermite nodes. ``weight (documents,)`` is the
     weight of a document's run: a group counts as one run.
     """
-    from scipy.optimize import minimize_scalar
-    from scipy.special import log_expit, logsumexp
-
     runs, place = np.unique(run, return_inverse=True)
     of_run = np.bincount(place, weight) / np.bincount(place)
     sign = np.where(relevant, 1.0, -1.0)
@@ -284,8 +280,6 @@ class Calibration(NamedTuple):
 
     def above_zero(self, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
         """Return the probability that such values are above 0; 0.5 if one is 0."""
-        from scipy import stats
-
         sigma = self._sigma(deviation)
         width = np.where(sigma > 0, sigma * self.scale, 1)
         sure = np.where(np.abs(mean) > _NOTHING, (np.sign(mean) + 1) / 2, 0.5)
@@ -333,6 +327,4 @@ def _likeliest(errors: Sequence[np.ndarray]) -> tuple[float, float, float]:
 
 
 def _t(freedom: int) -> float:
-    from scipy import stats
-
     return float(stats.t.ppf((1 + LEVEL) / 2, freedom))

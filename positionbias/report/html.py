@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
 from positionbias import __version__
 from positionbias.core.formatting import setting
 from positionbias.core.manifest import Manifest, input_name
@@ -115,8 +118,6 @@ def _facts(manifest: Manifest) -> Iterator[tuple[str, str, bool]]:
 
 
 def _environment() -> Environment:
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
     environment = Environment(
         loader=PackageLoader("positionbias.report"),
         autoescape=True,
@@ -138,8 +139,6 @@ def _script(environment: Environment, name: str) -> dict[str, str]:
 
 def _coded(text: str) -> Markup:
     """Return a sentence with commands and options as code, and per-cent signs at their numbers."""
-    from markupsafe import Markup, escape
-
     marked = _COMMAND.sub(r"<code>\g<0></code>", str(escape(text.replace(" %", "\u00a0%"))))
     return Markup(marked)
 

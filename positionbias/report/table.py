@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pandas import DataFrame, MultiIndex
+from rich.console import Console
+from rich.table import Table as Drawn
+from rich.text import Text
 
 from positionbias.core.csv_cells import write_rows
 from positionbias.core.formatting import (
@@ -336,10 +339,6 @@ def _sizes(table: Table) -> list[tuple[int, int]]:
 
 
 def _lines(table: Table, width: int) -> Iterator[str]:
-    from rich.console import Console
-    from rich.table import Table as Drawn
-    from rich.text import Text
-
     widths, least = map(list, zip(*_sizes(table), strict=True))
     while sum(widths) + len(GAP) * (len(widths) - 1) > width and widths != least:
         wrapping = [at for at in range(len(widths)) if widths[at] > least[at]]

@@ -66,10 +66,10 @@ for line in sys.stdin:
 
 NEEDS_NO_MODEL = """
 import squad --train lamp.json --out squad
-export squad --to squad --out squad-files
-export planted --to msmarco --out msmarco-files
+collection export squad --to squad --out squad-files
+collection export planted --to msmarco --out msmarco-files
 import msmarco msmarco-files --out msmarco
-show planted
+collection show planted
 histogram planted
 debias planted --workers 1 --out rotated
 retrieve planted --split train --depth 20 --out train.run
@@ -77,14 +77,14 @@ retrieve planted --depth 20 --out test.run
 retrieve rotated --depth 20 --out rotated.run
 evaluate test.run rotated.run --collection planted --out evaluated
 retrieve planted --depth 20 --set k1=2 --name other --out other.run
-ensemble test.run other.run --out both.run
+model ensemble test.run other.run --out both.run
 audit planted test.run --rotated rotated rotated.run --out audited
 audit planted test.run --evidence terms
-sample planted --queries 10 --passages 100 --out small
-place planted --density uniform --out placed
-select planted --answers-in 0:0.5 --out front
-merge A=planted B=clicked --out merged
-export planted --to beir --out beir
+collection sample planted --queries 10 --passages 100 --out small
+collection place planted --density uniform --out placed
+collection select planted --answers-in 0:0.5 --out front
+collection merge A=planted B=clicked --out merged
+collection export planted --to beir --out beir
 import beir beir --out again
 leakage find planted:train planted:test --detector lexical --out leaks
 leakage overlap planted:train --test planted:test --out overlap
@@ -92,7 +92,7 @@ leakage clean planted --pairs overlap --remove queries --out overlap-clean
 evaluate test.run rotated.run --collection planted --leaked overlap
 leakage label leaks --score jaccard --above 0 --per-test 5 --out sheet.tsv
 leakage clean planted --pairs leaks --lexical --out clean
-trainset clicks clicked --candidates clicked.run --out triples
+model trainset clicks clicked --candidates clicked.run --out triples
 pool coverage runs qrels.txt --systems systems.tsv --depth 5 --out covered
 pool reliability runs qrels.txt --systems systems.tsv --pools 4 --out pools
 pool verdict new.run qrels.txt --pool-runs runs --systems systems.tsv --out verdict
@@ -100,7 +100,7 @@ retrieve planted --split fresh --depth 20 --set k1=2 --name other --out other-fr
 contamination suspect planted --model other.run --model other-fresh.run --control test.run \
 --control fresh.run --fresh fresh --out suspected
 report evaluated --out report.html
-verify planted leaks
+collection verify planted leaks
 """
 
 NEEDS_MODELS = """
@@ -108,15 +108,15 @@ train tk planted --candidates train.run --out model
 train bert_cat planted --candidates train.run --encoder minilm --out model
 rerank planted --model model --candidates test.run --out again.run
 retrieve planted --model minilm --vectors vectors --out dense.run
-encode planted --model minilm --out vectors
+model encode planted --model minilm --out vectors
 audit planted --model minilm
 audit planted test.run --evidence minilm
 check planted --model minilm --max-response 0.02
 leakage find planted:train planted:test --encoder minilm --out near
-teach planted --model minilm --candidates train.run --out taught
+model teach planted --model minilm --candidates train.run --out taught
 contamination suspect planted --model model --control other --candidates test.run --fresh fresh
-vectors distil planted --encoder minilm --out word-vectors
-ats planted --model model
+model vectors planted --encoder minilm --out word-vectors
+mats planted --curve --model model
 mats planted --model model
 study position-bias planted --out study
 study leakage planted --target test --source train --pairs leaks --out study

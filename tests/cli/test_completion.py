@@ -27,7 +27,7 @@ def test_each_shell_gets_its_script(run_posbias: RunPosbias, shell: str) -> None
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("posbias sh", {"show"}),
+        ("posbias collection sh", {"show"}),
         ("posbias ", set(COMMANDS)),
         ("posbias import ", set(sources())),
         ("posbias import squad --val", {"--validation-queries"}),

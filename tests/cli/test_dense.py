@@ -38,7 +38,7 @@ def test_from_a_collection_to_a_run(
 ) -> None:
     vectors, out = tmp_path / "vectors", tmp_path / "dense.run"
     code, printed, err = posbias(
-        capsys, "encode", small_collection.path, "--model", dot, "--out", vectors
+        capsys, "model", "encode", small_collection.path, "--model", dot, "--out", vectors
     )
     assert code == 0, err
     assert printed.startswith("dot: 7 vectors, 16 numbers a vector")

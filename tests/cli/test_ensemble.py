@@ -25,7 +25,7 @@ def runs(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_an_ensemble_is_a_run(runs: tuple[Path, Path], capsys, tmp_path: Path) -> None:
     code, out, err = posbias(
-        capsys, "ensemble", *runs, "--out", tmp_path / "both.run", "--name", "both"
+        capsys, "model", "ensemble", *runs, "--out", tmp_path / "both.run", "--name", "both"
     )
     assert code == 0, err
     assert out.startswith("both: 2 runs, 2 queries, 4 passages\n")
@@ -35,6 +35,7 @@ def test_an_ensemble_is_a_run(runs: tuple[Path, Path], capsys, tmp_path: Path) -
     run = read_run(tmp_path / "both.run")
     assert (run.name, run["q"].passage_ids) == ("both", ["a", "c", "b"])
     ranks = (
+        "model",
         "ensemble",
         *runs,
         "--by",
@@ -75,6 +76,7 @@ def test_a_re_ranked_run_and_a_constant_one(
     # bm25 √1.5, 0, −√1.5; tuned −1, 1, −1; same 0
     assert read_run(out_place)["q"].passage_ids == ["b", "a", "c"]
     ranks = (
+        "model",
         "ensemble",
         runs[0],
         place,

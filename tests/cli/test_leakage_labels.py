@@ -263,7 +263,7 @@ def test_runs_on_leaked_and_clean_queries(
             "of source 'z'; found s; name it",
         ),
         (
-            ("leakage", "sample", "found", "--above", "1.5", "--out", "x.tsv"),
+            ("leakage", "label", "found", "--above", "1.5", "--out", "x.tsv"),
             "--above: wanted a score",
         ),
     ],
