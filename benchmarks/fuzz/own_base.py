@@ -252,7 +252,7 @@ def _stopped(work: Callable[[], int]) -> None:
 
     def stopped() -> int:
         from positionbias.clicks import trainset
-        from positionbias.core import ordered_file, shard_work
+        from positionbias.core import publish
         from positionbias.training import loop
 
         saves = iter(range(9))
@@ -265,8 +265,7 @@ def _stopped(work: Callable[[], int]) -> None:
         kept = loop.save_state
         leave = lambda *_, **__: os._exit(9)  # noqa: E731
         with (
-            patch.object(shard_work, "put_folder", leave),
-            patch.object(ordered_file, "put_file", leave),
+            patch.object(publish, "_put", leave),
             patch.object(trainset, "remove", leave),
             patch.object(loop, "save_state", save),
         ):
@@ -277,15 +276,13 @@ def _stopped(work: Callable[[], int]) -> None:
 
 
 def adopt(work: Path) -> None:
-    """Make a copied work folder one of this place: its job names its content by the number that the
-    file system gave it, and may name a collection by its path.
-    """
+    """Make a copied work folder one of this place: its job may name a collection by its path."""
     job = work / "job.json"
     if job.is_file():
         record = json.loads(job.read_text())
-        if "collection" in record["job"]:
-            record["job"]["collection"] = str(work.absolute().parent / "col")
-        job.write_text(json.dumps({**record, "content": (work / "content").stat().st_ino}))
+        if "collection" in record:
+            record["collection"] = str(work.absolute().parent / "col")
+            job.write_text(json.dumps(record, sort_keys=True))
 
 
 def state(place: Path) -> str | None:

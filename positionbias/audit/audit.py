@@ -26,7 +26,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.models.protocols import encodes_alone

@@ -25,7 +25,7 @@ from positionbias.core.formatting import percent
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import below, drawn_order
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.firststage.bm25s_index import open_bm25s
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import Analyzer

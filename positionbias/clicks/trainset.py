@@ -34,9 +34,9 @@ from positionbias.core.files import open_bytes, remove, sha256_file
 from positionbias.core.groups import KIND, Groups, Triples, write_groups
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track
-from positionbias.core.publish import refuse_existing
+from positionbias.core.publish import refuse_existing, resumable_folder
 from positionbias.core.run_files import lines_apart, query_lines
-from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
+from positionbias.core.steps import MapShards, make_shards
 from positionbias.training.negatives import no_candidates
 
 __all__ = ["write_click_set"]

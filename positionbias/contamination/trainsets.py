@@ -27,13 +27,12 @@ from positionbias.core.files import open_bytes, sha256_file
 from positionbias.core.groups import KIND, Groups, TrainingGroup, group_queries, write_groups
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track
-from positionbias.core.publish import refuse_existing
+from positionbias.core.publish import refuse_existing, resumable_folder
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.rows import Collected
 from positionbias.core.run import read_rankings
 from positionbias.core.schema import converted
 from positionbias.core.seeds import choose, keys64
-from positionbias.core.shard_work import resumable_folder
 from positionbias.training.negatives import draw_negatives, no_candidates, without
 
 __all__ = [

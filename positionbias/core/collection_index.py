@@ -30,8 +30,8 @@ from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_
 from positionbias.core.publish import atomic_folder
 from positionbias.core.seal import verified
 from positionbias.core.seeds import keys128
-from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
+from positionbias.core.steps import MapShards
 
 __all__ = ["INDEX", "PassageIndex", "build_index"]
 

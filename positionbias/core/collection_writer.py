@@ -31,12 +31,11 @@ from positionbias.core.manifest import (
     provenance,
     write_manifest,
 )
-from positionbias.core.publish import atomic_folder
+from positionbias.core.publish import atomic_folder, resumable_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.schema import NAME
 from positionbias.core.seal import CACHE, verified
 from positionbias.core.seeds import keys64
-from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
 from positionbias.core.shards import (
     CHECKSUM_MODULUS,
     Shard,
@@ -48,6 +47,7 @@ from positionbias.core.shards import (
     write_shard,
 )
 from positionbias.core.split_tables import ANSWERS, QRELS, QUERIES, SplitFacts
+from positionbias.core.steps import MapShards, make_shards
 
 __all__ = ["CollectionWriter", "SplitWriter", "Texts", "create_collection"]
 

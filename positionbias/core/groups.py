@@ -39,8 +39,8 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.schema import Count, read_as
-from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import Shard, pairs_checksum, rows_checksum
+from positionbias.core.steps import MapShards, make_shards
 
 __all__ = [
     "Groups",

@@ -13,6 +13,7 @@ import os
 import platform
 import time
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -50,6 +51,8 @@ __all__ = [
     "write_manifest",
 ]
 
+# the digest of the command that writes manifests now (core.steps)
+JOB: ContextVar[str | None] = ContextVar("job", default=None)
 # passed as keywords together with others that are not facts
 Provenance: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
@@ -195,9 +198,10 @@ def provenance(**more: Json) -> JsonObject:
 
 
 def write_manifest(path: Path | str, manifest: Manifest) -> None:
-    """Write a manifest to exactly ``path``, with the digests of its files, which must be complete.
+    """Write a manifest to exactly ``path``, with the digests of its files, which must be complete,
+    and the ``JOB``.
 
-    They are those in the folder of ``path``, or for ``FILE.manifest.json`` the file or folder
+    The files are those in the folder of ``path``, or for ``FILE.manifest.json`` the file or folder
     beside it.
     """
     path = Path(path)
@@ -207,8 +211,11 @@ def write_manifest(path: Path | str, manifest: Manifest) -> None:
         name = path.name.removesuffix(f".{MANIFEST}")
         file = path.with_name(name)
         files = {name: seal_file(file)} if file.is_file() else seal_folder(file)
-    # as a reader sees it
-    record = json.loads(json.dumps(asdict(replace(manifest, files=files)), allow_nan=False))
+    provenance = dict(manifest.provenance)
+    if (job := JOB.get()) is not None:
+        provenance[JOB.name] = job
+    whole = asdict(replace(manifest, files=files, provenance=provenance))
+    record = json.loads(json.dumps(whole, allow_nan=False))  # as a reader sees it
     write_json(path, {**record, "digest": manifest_digest(record)})
 
 

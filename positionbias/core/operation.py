@@ -460,7 +460,7 @@ def _done_once(
     ):
         yield
         return
-    from positionbias.core.same_command import job_of, published_by
+    from positionbias.core.steps import job_of, published_by
 
     left_out = ("overwrite", "workers", "engine", "address")
     asked = [

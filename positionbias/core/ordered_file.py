@@ -20,11 +20,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Literal
 
-from positionbias.core.files import remove
 from positionbias.core.json_text import JsonObject
-from positionbias.core.publish import put_file
+from positionbias.core.publish import resumable_folder
 from positionbias.core.seal import as_signed, signed
-from positionbias.core.shard_work import resumable_folder
 
 __all__ = [
     "Counts",
@@ -183,8 +181,6 @@ def resumable_file(
     final = Path(final)
     with resumable_folder(final, job, overwrite=overwrite, folder=False) as folder:
         yield folder
-        put_file(folder, final, overwrite=overwrite)
-        remove(folder)
 
 
 @contextmanager

@@ -1,5 +1,4 @@
-"""What operating systems do differently: locks, signals of threads, names that change in one step,
-facts of the machine.
+"""What operating systems do differently: signals of threads, syncing, facts of the machine.
 
 No other module imports ``fcntl``, ``resource`` or ``msvcrt``, reads ``/proc`` or calls the C
 library. Each function says what it does on a system that has none of it. Nothing heavy is imported
@@ -15,57 +14,30 @@ import sys
 TYPE_CHECKING = False  # as in the package's __init__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
     from typing import IO, Any
 
 __all__ = [
-    "NO_BLOCK",
-    "NO_FOLLOW",
     "OPENS_FOLDERS",
     "address_space",
     "block_signals",
     "c_function",
     "end_in",
     "flush",
-    "let_go",
     "load",
     "memory_bytes",
-    "open_place",
     "processor_names",
     "processor_quota",
     "processors",
     "reserve",
     "restore_signals",
     "signal_numbers",
-    "take_lock",
     "unblock_signals",
 ]
 
 OPENS_FOLDERS = hasattr(
     os, "O_DIRECTORY"
 )  # Windows opens none: there no folder can be synced, and names in it are used by path
-NO_FOLLOW, NO_BLOCK = getattr(os, "O_NOFOLLOW", 0), getattr(os, "O_NONBLOCK", 0)
 RESERVE_BLOCK = 1 << 24
-
-
-def open_place(path: Path, *, folder: bool = False) -> int | Path:
-    """Open a file or folder that is no link, for reading; a folder where none can be opened stays a
-    path.
-
-    Raises:
-        OSError: it is gone, a link, or with ``folder`` something else.
-    """
-    if OPENS_FOLDERS:
-        return os.open(path, os.O_RDONLY | NO_FOLLOW | (os.O_DIRECTORY if folder else 0))
-    if path.is_symlink() or not (path.is_dir() if folder else path.exists()):
-        raise FileNotFoundError(str(path))
-    return path
-
-
-def let_go(place: int | Path) -> None:
-    """Close what ``open_place`` opened."""
-    if isinstance(place, int):
-        os.close(place)
 
 
 def flush(handle: int) -> None:
@@ -79,50 +51,6 @@ def flush(handle: int) -> None:
         fcntl(handle, F_FULLFSYNC)
     except OSError:  # a file system without it
         os.fsync(handle)
-
-
-def take_lock(place: int | Path, *, shared: bool = False) -> Callable[[], object] | bool | None:
-    """Lock an open file or folder, or the one at a path, without waiting; return what unlocks it.
-
-    False if another process holds it, None if this file system has no locks. The lock ends with the
-    process; a ``shared`` one excludes only those that are not. Without ``fcntl``, as on Windows, it
-    is a file in the folder of temporary files, named for what it locks, and never shared.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        return None if shared else _lock_elsewhere(os.stat(place))
-    assert isinstance(place, int)
-    try:
-        fcntl.flock(place, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    except OSError:
-        return None
-    return lambda: fcntl.flock(place, fcntl.LOCK_UN)
-
-
-def _lock_elsewhere(what: os.stat_result) -> Callable[[], object] | bool | None:
-    import tempfile
-    import warnings
-
-    try:
-        # that neither Windows' locks nor fcntl are there
-        with warnings.catch_warnings(action="ignore"):
-            from filelock import FileLock, Timeout
-    except ImportError:
-        return None
-    lock = FileLock(
-        os.path.join(tempfile.gettempdir(), f"posbias-{what.st_dev:x}-{what.st_ino:x}.lock"),
-        is_singleton=False,
-    )
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        return False
-    except (OSError, NotImplementedError):
-        return None
-    return lock.release
 
 
 def c_function(name: str) -> Callable[..., int] | None:

@@ -16,8 +16,8 @@ from positionbias.core.collection_writer import CollectionWriter
 from positionbias.core.input_state import file_mark
 from positionbias.core.progress import track
 from positionbias.core.records import Qrel
-from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, read_shard, write_encoded
+from positionbias.core.steps import MapShards
 
 __all__ = ["Part", "Split", "copy_passages", "parts_of"]
 

@@ -22,7 +22,8 @@ from positionbias.core.groups import (
 )
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref
-from positionbias.core.shard_work import MapShards, resumable_folder
+from positionbias.core.publish import resumable_folder
+from positionbias.core.steps import MapShards
 from positionbias.corpora.left_out import LEFT_OUT, NAMED_BY, LeftOut, What, write_ledger
 from positionbias.corpora.without import removal_job
 

@@ -22,8 +22,8 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref
-from positionbias.core.shard_work import MapShards
 from positionbias.core.split_tables import KIND
+from positionbias.core.steps import MapShards
 from positionbias.corpora.copied import Split, copy_passages, parts_of
 
 __all__ = ["SEPARATOR", "merge", "under"]

@@ -24,9 +24,9 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.publish import refuse_existing
 from positionbias.core.seeds import keys64
-from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
 from positionbias.core.split_tables import KIND
+from positionbias.core.steps import MapShards
 from positionbias.corpora.copied import Split, copy_passages, parts_of
 
 __all__ = ["SampleSettings", "sample"]

@@ -23,8 +23,8 @@ from positionbias.core.errors import InputError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.publish import refuse_existing
-from positionbias.core.shard_work import MapShards
 from positionbias.core.split_tables import KIND
+from positionbias.core.steps import MapShards
 from positionbias.corpora.copied import Split, copy_passages, parts_of
 from positionbias.corpora.left_out import LEFT_OUT, LeftOut, write_ledger
 

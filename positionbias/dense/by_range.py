@@ -25,7 +25,7 @@ import numpy as np
 from positionbias.core.files import remove
 from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import SILENT, Progress, step
-from positionbias.core.shard_work import MapShards, make_shards
+from positionbias.core.steps import MapShards, make_shards
 from positionbias.dense.exact import Found, exact_search
 from positionbias.dense.merged import Best, read_found, write_found
 from positionbias.dense.passage_blocks import Rows

@@ -30,8 +30,9 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import Progress, step
-from positionbias.core.shard_work import make_shards, resumable_folder
+from positionbias.core.publish import resumable_folder
 from positionbias.core.splitter import USUAL_WORDS, splitter_of
+from positionbias.core.steps import make_shards
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
 from positionbias.dense.settings import ON_DISK
 from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors

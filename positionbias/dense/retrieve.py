@@ -28,7 +28,7 @@ from positionbias.core.own_passages import without_own
 from positionbias.core.publish import refuse_existing
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Ranking, write_rankings
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.dense.approximate import AnnRange, IndexOpener, OpenedIndex, check_faiss
 from positionbias.dense.by_range import RANGE, ByRange, ExactRange, RangeFinder
 from positionbias.dense.exact import queries_at_once

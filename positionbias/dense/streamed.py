@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from positionbias.core.collection import Collection
 from positionbias.core.per_process import PerProcess
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.dense.nearest import Block
 from positionbias.dense.passage_blocks import (
     READ_PASSAGES,

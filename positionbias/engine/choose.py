@@ -14,7 +14,7 @@ from positionbias.core.settings import Panel, check_settings, setting
 from positionbias.core.threads import cores
 
 if TYPE_CHECKING:
-    from positionbias.core.shard_work import MapShards
+    from positionbias.core.steps import MapShards
 
 __all__ = ["ENGINES", "Engine", "EngineName", "open_engine"]
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from positionbias.core import stopping
 from positionbias.core.errors import PositionBiasError, SettingError
 from positionbias.core.progress import in_worker, is_quiet
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.core.terminal import guard_streams
 from positionbias.core.threads import share_devices
 

@@ -20,8 +20,8 @@ from typing import Any, TypeVar
 
 from positionbias.core.errors import PositionBiasError, SettingError, StorageError
 from positionbias.core.manifest import package_versions
-from positionbias.core.shard_work import MapShards
 from positionbias.core.splitter import USUAL_WORDS
+from positionbias.core.steps import MapShards
 from positionbias.engine.local import check_workers
 from positionbias.engine.ray_driver import RETRIES, RayEndedError, drivers, import_ray, ray_ended
 

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from positionbias.core import stopping
 from positionbias.core.errors import DependencyError, PositionBiasError
-from positionbias.core.shard_work import GO_ON
+from positionbias.core.publish import GO_ON
 from positionbias.core.system import unblock_signals
 from positionbias.engine.local import watch_the_parent
 

@@ -9,13 +9,11 @@ it would take by finished ones that are like it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -24,20 +22,17 @@ from typing import Any, NamedTuple
 
 from pandas import DataFrame
 
-from positionbias import __version__
-from positionbias.core.durable import locked, make_folders
 from positionbias.core.duration import shown_time
-from positionbias.core.errors import InputError, OutputExistsError
-from positionbias.core.files import read_json, sha256_file, storage_errors
+from positionbias.core.errors import OutputExistsError
+from positionbias.core.files import sha256_file, storage_errors
 from positionbias.core.json_text import Json, JsonObject
-from positionbias.core.only_one import only_one
-from positionbias.core.publish import write_json
+from positionbias.core.publish import make_folders, only_one, write_json
 from positionbias.core.rows import Collected
-from positionbias.core.schema import read_as
-from positionbias.core.seal import MANIFEST, seal_file
+from positionbias.core.seal import MANIFEST
 from positionbias.core.settings import settings_of
+from positionbias.core.steps import Receipt, carry_out, finished, read_receipt
 
-__all__ = ["Planned", "Steps", "content_of", "record_of", "same_settings"]
+__all__ = ["Planned", "Steps", "record_of", "same_settings"]
 
 RECEIPTS = "steps"
 PLAN, DONE, TO_MAKE = "plan", "done before", "to be made"
@@ -53,30 +48,6 @@ class Planned(NamedTuple):
     name: str
     done: bool
     seconds: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Receipt:
-    """The fields that are read from a step's receipt; it also has settings and inputs."""
-
-    step: str
-    fingerprint: str
-    content: str
-    seconds: float
-
-
-def content_of(artefact: Path) -> str:
-    """Return a digest of all files of an artefact, without ``cache`` folders, which can be
-    rebuilt.
-    """
-    digest = hashlib.sha256()
-    inside = sorted(artefact.rglob("*"), key=lambda path: path.parts)
-    for path in [artefact] if artefact.is_file() else inside:
-        name = path.relative_to(artefact)
-        if path.is_file() and name.parts[:1] != ("cache",):
-            seal = seal_file(path)
-            digest.update(f"{name.as_posix()}\x1f{seal.bytes}\x1f{seal.digest}\x1f".encode())
-    return digest.hexdigest()
 
 
 def _to_nobody(line: str) -> None:
@@ -127,37 +98,24 @@ class Steps:
         """
         if any(planned.name == name for planned in self.planned):
             return artefact  # a dry run has met it: two parts of a study ask for it
-        facts = {"settings": settings, "inputs": inputs, "version": __version__}
-        text = json.dumps(facts, sort_keys=True, default=str)
-        fingerprint = hashlib.sha256(text.encode()).hexdigest()
-        receipt = self.folder / RECEIPTS / f"{name}.json"
-
-        def done() -> bool:
-            known = _read(receipt) if artefact.exists() else None
-            return known is not None and (known.fingerprint, known.content) == (
-                fingerprint,
-                content_of(artefact),
-            )
-
-        finished = None not in inputs.values() and done()
+        step, place = Receipt(name, settings, inputs), self.folder / RECEIPTS / f"{name}.json"
+        done = None if None in inputs.values() else finished(place, step, artefact)
         if self.dry_run:
-            self.planned.append(Planned(name, finished, None if finished else self._about(name)))
-            self.unmade |= set() if finished else {artefact}
+            self.planned.append(
+                Planned(name, done is not None, None if done else self._about(name))
+            )
+            self.unmade |= set() if done else {artefact}
             return artefact
-        if not finished:
-            with storage_errors(receipt):
-                make_folders(receipt.parent)
-            lock = receipt.with_name(f".{receipt.name}.lock")
-            with only_one(lock, artefact, patience=PATIENCE):
-                finished = done()  # another process may have made it meanwhile
-                if not finished:
-                    began = time.monotonic()
-                    make()
-                    seconds = round(time.monotonic() - began, 3)
-                    place = artefact.relative_to(self.folder).as_posix()
-                    known = _Receipt(name, fingerprint, content_of(artefact), seconds)
-                    write_json(receipt, {**asdict(known), "artefact": place, **facts})
-        self.tell(f"{name}: {'done before' if finished else shown_time(seconds)}")
+        before = done is not None
+        if done is None:
+            with storage_errors(place):
+                make_folders(place.parent)
+                make_folders(artefact.parent)
+            with only_one(artefact, patience=PATIENCE):
+                done = finished(place, step, artefact)  # another process may have made it meanwhile
+                before = done is not None
+                done = done or carry_out(place, step, artefact, make)
+        self.tell(f"{name}: {'done before' if before else shown_time(done.seconds)}")
         return artefact
 
     def _about(self, name: str) -> float | None:
@@ -175,23 +133,12 @@ class Steps:
     @cached_property
     def _finished(self) -> list[tuple[list[str], float]]:
         """The names, without numbers, and the seconds of the study's finished steps."""
-        receipts = map(_read, sorted((self.folder / RECEIPTS).rglob("*.json")))
-        return [(_without_numbers(known.step), known.seconds) for known in receipts if known]
+        receipts = map(read_receipt, sorted((self.folder / RECEIPTS).rglob("*.json")))
+        return [(_without_numbers(known.function), known.seconds) for known in receipts if known]
 
 
 def _without_numbers(name: str) -> list[str]:
     return [part for part in re.split("[-/]", name) if not part.isdecimal()]
-
-
-def _read(receipt: Path) -> _Receipt | None:
-    """Read a receipt; None for a missing or damaged one, whose step is made again."""
-    if not receipt.exists():
-        return None
-    try:
-        found = read_json(receipt, what="a step's receipt")
-        return read_as(_Receipt, found, receipt, do="remove it", more=True)
-    except InputError:
-        return None
 
 
 RECORD = "study.json"
@@ -233,18 +180,13 @@ def same_settings(folder: Path, record: JsonObject, *, overwrite: bool = False) 
     """Hold ``folder`` for one study of this record; ``overwrite`` replaces an earlier record.
 
     Raises:
-        OutputExistsError: another study was begun in the folder and ``overwrite`` is false, or one
-            is at work there.
-        StorageError: the file system refused.
+        OutputExistsError: another study was begun in the folder and ``overwrite`` is false.
+        StorageError: a study is at work there, or the file system refused.
     """
     place = folder / RECORD
     with storage_errors(folder):
         make_folders(folder)
-    with locked(folder) as alone:
-        if alone is False:
-            raise OutputExistsError(
-                f"{folder}: a study is at work here; wait for it, or give another --out"
-            )
+    with only_one(folder):
         earlier = _earlier(place)
         if earlier != record:
             if earlier is not None and not overwrite:

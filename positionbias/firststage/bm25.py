@@ -27,7 +27,7 @@ from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.records import Query
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run, write_run
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.firststage.bm25s_index import open_bm25s
 from positionbias.firststage.lucene import open_lucene
 from positionbias.firststage.settings import BACKENDS, PRESETS, Bm25Settings

@@ -41,8 +41,8 @@ from positionbias.core.errors import InputError
 from positionbias.core.files import read_json, remove
 from positionbias.core.json_text import JsonObject
 from positionbias.core.progress import step
-from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import read_shard
+from positionbias.core.steps import MapShards, make_shards
 from positionbias.firststage.passage_order import places_by_id
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import Analyzer, TermNumbers

@@ -22,7 +22,7 @@ from positionbias.core.manifest import Manifest, package_versions, provenance
 from positionbias.core.progress import track
 from positionbias.core.records import Query
 from positionbias.core.run import Run
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.firststage.best_postings import Found, Postings
 from positionbias.firststage.bm25s_build import METHOD, TERMS, build_bm25s, check_bm25s
 from positionbias.firststage.kept_index import open_or_build

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from positionbias.core.errors import PositionBiasError, StorageError
 from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
+from positionbias.core.publish import resumable_folder
 from positionbias.core.seal import verified
-from positionbias.core.shard_work import resumable_folder
 
 __all__ = ["open_or_build"]
 

@@ -28,9 +28,9 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Qrel
-from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, write_shard
 from positionbias.core.split_tables import KIND
+from positionbias.core.steps import MapShards
 from positionbias.formats.beir_files import (
     SPLIT_OF_FILE,
     UNJUDGED,

@@ -15,8 +15,8 @@ from positionbias.core.progress import track
 from positionbias.core.publish import atomic_folder
 from positionbias.core.qrels import BEIR_HEADER
 from positionbias.core.records import Query
-from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
+from positionbias.core.steps import MapShards
 from positionbias.formats.beir import file_of_split
 from positionbias.formats.beir_files import UNJUDGED
 from positionbias.formats.exported import write_export_manifest

@@ -30,7 +30,7 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.manifest import Provenance
 from positionbias.core.progress import track
 from positionbias.core.records import Passage
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.core.validation_draw import part
 from positionbias.formats.candidates import (
     TOP1000_NOTE,

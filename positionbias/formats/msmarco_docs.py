@@ -27,7 +27,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import Provenance
 from positionbias.core.records import Passage
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.formats.msmarco import LICENCE
 from positionbias.formats.release_import import ReleaseImport
 from positionbias.formats.release_settings import MsmarcoDocsSettings

@@ -19,7 +19,7 @@ from positionbias.core.progress import track
 from positionbias.core.publish import atomic_folder
 from positionbias.core.qrels import write_qrels
 from positionbias.core.records import Passage, Query
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.formats.exported import write_export_manifest
 from positionbias.formats.msmarco import FILE_OF_SPLIT
 

@@ -37,9 +37,9 @@ from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage
 from positionbias.core.seeds import key64
-from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import Shard, write_shard
 from positionbias.core.split_tables import KIND
+from positionbias.core.steps import MapShards, make_shards
 from positionbias.formats.msmarco import LICENCE
 from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, write_rows, write_split
 from positionbias.formats.msmarco_qa_rows import RowBlock, checked_rows, qa_blocks

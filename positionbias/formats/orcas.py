@@ -27,8 +27,8 @@ from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Provenance, input_ref
 from positionbias.core.records import Passage
-from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, read_shard, rows_checksum
+from positionbias.core.steps import MapShards
 from positionbias.formats.orcas_clicks import Lines, TrecForm, write_clicks
 from positionbias.formats.release_import import ReleaseImport
 from positionbias.formats.release_settings import ReleaseSettings

@@ -26,8 +26,8 @@ from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.qrels import parse_qrels
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.shard_work import MapShards
 from positionbias.core.split_tables import KIND
+from positionbias.core.steps import MapShards
 from positionbias.core.validation_draw import (
     HeldOut,
     HoldOut,

@@ -15,7 +15,7 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.publish import atomic_folder
 from positionbias.core.qrels import write_qrels
 from positionbias.core.records import Query
-from positionbias.core.shard_work import MapShards, make_shards
+from positionbias.core.steps import MapShards, make_shards
 from positionbias.core.system import flush
 from positionbias.formats.exported import write_export_manifest
 from positionbias.formats.markup import escape

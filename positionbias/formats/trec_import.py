@@ -20,9 +20,9 @@ from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
 from positionbias.core.progress import track
 from positionbias.core.qrels import read_qrels
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard, write_shard
 from positionbias.core.split_tables import KIND
+from positionbias.core.steps import MapShards
 from positionbias.formats.trec_docs import KINDS, Reading, read_documents
 from positionbias.formats.trec_files import Bundle, Places, bundles
 from positionbias.formats.trec_topics import read_topic_files

@@ -33,7 +33,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.manifest import Provenance
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Query
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.formats.candidates import trec_rankings, write_candidates
 from positionbias.formats.markup import collapse
 from positionbias.formats.release_import import Held, ReleaseImport

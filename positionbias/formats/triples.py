@@ -28,8 +28,8 @@ from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Query
 from positionbias.core.seeds import key64, keys64
-from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Strings, open_shard, read_shard
+from positionbias.core.steps import MapShards
 from positionbias.formats.sources import Source
 
 __all__ = ["split_triple", "text_id", "triple_passages", "write_triples"]

@@ -18,7 +18,7 @@ from pandas import DataFrame, Series
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.progress import step
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.dense.nearest import FEWEST_ROWS, Block, tile_rows
 from positionbias.dense.nearest import nearest as search
 from positionbias.dense.similarity import cosines

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.core.records import Query
     from positionbias.core.run import Run
-    from positionbias.core.shard_work import MapShards
+    from positionbias.core.steps import MapShards
     from positionbias.dense.vectors import Vectors
     from positionbias.models.checkpoint import Checkpoint
     from positionbias.report.presentation import Study

@@ -15,8 +15,8 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Overwrite, Seed, operation
 from positionbias.core.places import Place, output_place, pasted, refuse_inputs
 from positionbias.core.progress import say
+from positionbias.core.publish import GO_ON
 from positionbias.core.settings import Setting, settings_of
-from positionbias.core.shard_work import GO_ON
 from positionbias.engine.choose import Engine
 from positionbias.ops.artefacts import page_of
 from positionbias.ops.outcome import Printed, Written, study_of

@@ -21,11 +21,12 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_if_any, read_manifest
 from positionbias.core.places import Place, input_place
 from positionbias.core.progress import track
+from positionbias.core.publish import resumable_folder
 from positionbias.core.qrels import Qrels
 from positionbias.core.rows import Collected, write_into
 from positionbias.core.schema import Name
 from positionbias.core.seal import verified
-from positionbias.core.shard_work import MapShards, resumable_folder
+from positionbias.core.steps import MapShards
 from positionbias.leakage.labelled import wilson
 from positionbias.leakage.pairs import leaked_tests, pairs_file, read_pairs, set_aside
 from positionbias.overlap.search import HITS, LOOKUP, SCORES, Lookup, best, search_blocks

@@ -30,7 +30,7 @@ import pandas
 from pandas import DataFrame
 from pandas.util import hash_array
 
-from positionbias.core.shard_work import MapShards, make_shards
+from positionbias.core.steps import MapShards, make_shards
 from positionbias.overlap.settings import OverlapSettings
 from positionbias.overlap.texts import Block
 from positionbias.text.clusters import clusters, with_clusters

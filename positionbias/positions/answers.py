@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from positionbias.core.collection import Collection
 from positionbias.core.records import Answer, Passage
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.positions.expectation import Spans
 from positionbias.positions.locate import (
     BY_OFFSETS,

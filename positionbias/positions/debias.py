@@ -22,9 +22,9 @@ from positionbias.core.records import Passage
 from positionbias.core.rows import Collected
 from positionbias.core.schema import read_as
 from positionbias.core.seal import AGAIN
-from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.core.splitter import USUAL_WORDS, splitter_of
+from positionbias.core.steps import MapShards
 from positionbias.positions.cuts import byte_cuts, fates, laid_out, possible_fates
 from positionbias.positions.rewrite import (
     ORIGINAL,

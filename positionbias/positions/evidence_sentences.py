@@ -29,7 +29,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.progress import track
 from positionbias.core.records import relevant_passages
 from positionbias.core.seeds import key64
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.positions.answers import (
     SHARD_PASSAGES,
     AnswerShard,

@@ -18,7 +18,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.progress import track
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.positions.answers import ONE_START, AnswerCounts, OffsetCheck, locate_split
 from positionbias.positions.expectation import FIFTH, MEAN, TENTH, Spans
 from positionbias.positions.rewrite import Rewritten

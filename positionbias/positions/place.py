@@ -35,8 +35,8 @@ from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Passage
 from positionbias.core.rows import Collected
 from positionbias.core.schema import converted
-from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
+from positionbias.core.steps import MapShards
 from positionbias.positions.density import Density
 from positionbias.positions.evidence_sentences import (
     EvidenceSentence,

@@ -46,9 +46,9 @@ from positionbias.core.ordered_file import (
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.rows import Collected
-from positionbias.core.shard_work import MapShards
 from positionbias.core.shown import Shown
 from positionbias.core.splitter import USUAL_WORDS
+from positionbias.core.steps import MapShards
 from positionbias.positions.cuts import possible_fates
 from positionbias.positions.raw_edits import Edits, spliced
 from positionbias.positions.raw_formats import format_of

@@ -22,10 +22,10 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref, package_versions
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage
-from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import Shard
 from positionbias.core.split_tables import KIND
 from positionbias.core.splitter import USUAL_WORDS
+from positionbias.core.steps import MapShards
 from positionbias.positions.answers import answered_passages
 from positionbias.positions.locate import TokenisedPassage, known_span, locate
 from positionbias.positions.settings import Matching

@@ -30,9 +30,9 @@ from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.rows import Collected
 from positionbias.core.seeds import drawn_order
-from positionbias.core.shard_work import MapShards
 from positionbias.core.split_tables import KIND
 from positionbias.core.splitter import USUAL_WORDS
+from positionbias.core.steps import MapShards
 from positionbias.positions.answers import (
     ONE_START,
     SHARD_PASSAGES,

@@ -20,7 +20,7 @@ import numpy as np
 from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import SILENT, Progress
 from positionbias.core.run import Run
-from positionbias.core.shard_work import MapShards, make_shards
+from positionbias.core.steps import MapShards, make_shards
 from positionbias.models.protocols import AnyRanker, PassageEncoder, Served, VariantScorer
 from positionbias.ranking.config import Elsewhere, RankingConfig
 from positionbias.ranking.query_blocks import BLOCK_PAIRS, Pairs, query_blocks

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import torch
 
     from positionbias.core.json_text import JsonObject
-    from positionbias.core.shard_work import MapShards
+    from positionbias.core.steps import MapShards
     from positionbias.models.checkpoint import Checkpoint
 
 __all__ = [

@@ -25,9 +25,9 @@ from positionbias.core.groups import Groups, group_queries
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref
 from positionbias.core.progress import step
+from positionbias.core.publish import resumable_folder
 from positionbias.core.records import relevant_passages
 from positionbias.core.run import Run, read_run
-from positionbias.core.shard_work import resumable_folder
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.blocks import (
     BlockScorer,

@@ -40,8 +40,8 @@ from positionbias.core.manifest import (
 from positionbias.core.run import Ranking, Run
 from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import verified
-from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import CHECKSUM_MODULUS, rows_checksum
+from positionbias.core.steps import MapShards, make_shards
 from positionbias.ranking.teacher_files import read_teacher_file, teacher_name
 
 __all__ = ["KIND", "ScoredBlock", "TeacherScores", "open_teacher_scores", "write_teacher_scores"]

@@ -13,8 +13,8 @@ from pandas import DataFrame
 from positionbias.core.collection import Collection
 from positionbias.core.progress import track
 from positionbias.core.rows import Collected
-from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
+from positionbias.core.steps import MapShards
 from positionbias.text.words import word_count
 
 __all__ = ["collection_rows", "length_statistics", "word_counts"]

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from positionbias.cli.main import main
+from positionbias.core import publish
 from positionbias.core.collection import Collection
 from positionbias.core.run import read_run
 from tests.forked import forked
@@ -213,11 +214,15 @@ def test_the_same_command_goes_on_before_publication_and_is_done_after_it(
     assert rerank("--out", "whole.run", **arguments)[0] == 0
     asked = (tmp_path / "asked").stat().st_size
 
-    def stop(*given, **more):
-        raise KeyboardInterrupt
+    put = publish._put
+
+    def stop(made, final):
+        if final.name == "a.run" and final.parent.name != "content":
+            raise KeyboardInterrupt
+        put(made, final)
 
     with monkeypatch.context() as patched:
-        patched.setattr("positionbias.core.ordered_file.put_file", stop)
+        patched.setattr("positionbias.core.publish._put", stop)
         assert rerank("--out", "a.run", **arguments)[0] == 130
     assert (tmp_path / ".a.run.work" / "content" / "a.run").exists()  # all but its publication
     assert rerank("--out", "a.run", **arguments)[0] == 0

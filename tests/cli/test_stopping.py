@@ -156,7 +156,7 @@ def test_a_stopped_import_leaves_nothing(tmp_path: Path, number: int, code: int)
     ]
     times = 3 if number == signal.SIGTERM else 1  # ``timeout`` sends it twice
     done = stop(
-        arguments, tmp_path, ".squad.partial-*/passages/*.arrow", number, group=True, times=times
+        arguments, tmp_path, ".squad.work/content/passages/*.arrow", number, group=True, times=times
     )
     line = "posbias: stopped; nothing half-written was left under a final name\n"
     assert (done.returncode, done.stdout, done.stderr) == (code, "", line)

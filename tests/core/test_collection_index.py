@@ -19,8 +19,8 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage
-from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
+from positionbias.core.steps import MapShards
 from positionbias.engine.local import map_shards
 
 from .making import make_collection

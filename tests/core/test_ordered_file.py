@@ -21,7 +21,7 @@ from positionbias.core.ordered_file import (
     resumed_file,
     unpack,
 )
-from positionbias.core.shard_work import work_folder
+from positionbias.core.publish import work_folder
 
 JOB = {"command": "a test"}
 PIECES = [b"first\n", b"second\n", b"third\n"]

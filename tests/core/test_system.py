@@ -1,13 +1,11 @@
-"""Operating systems: what only some have stands in one module, and locks exclude without it."""
+"""Operating systems: what only some have stands in one module."""
 
 from __future__ import annotations
 
 import ast
 import json
 import re
-import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,6 @@ import pytest
 import positionbias
 from positionbias.core import system
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.durable import locked
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Query
@@ -87,61 +84,6 @@ def uses(path: Path) -> list[str]:
 def test_one_module_alone_knows_the_operating_system() -> None:
     assert uses(ONLY_HERE)
     assert [use for path in PACKAGE.rglob("*.py") if path != ONLY_HERE for use in uses(path)] == []
-
-
-# Locks sys.argv[2], says so and waits; without fcntl
-HOLDER = """
-import sys
-sys.modules["fcntl"] = None
-from pathlib import Path
-from positionbias.core.durable import locked
-with locked(Path(sys.argv[1])) as got:
-    print(got, flush=True)
-    sys.stdin.read()
-"""
-
-
-@pytest.mark.parametrize("kind", ["file", "folder"])
-def test_locks_exclude_without_fcntl(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if find_spec("filelock") is None:
-        pytest.skip("the package filelock is not installed")
-    for name in [name for name in sys.modules if name.partition(".")[0] == "filelock"]:
-        monkeypatch.delitem(sys.modules, name)
-    place = tmp_path / "place"
-    place.mkdir() if kind == "folder" else place.touch()
-    monkeypatch.setitem(sys.modules, "fcntl", None)
-    command = [sys.executable, "-c", HOLDER, str(place)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == "True\n"
-        with locked(place) as got:
-            assert got is False
-        place.rename(tmp_path / "moved")  # the lock goes with what it locks, not with its name
-        with locked(tmp_path / "moved") as got:
-            assert got is False
-        other.communicate("")
-    with locked(tmp_path / "moved") as got:
-        assert got is True
-        with locked(tmp_path / "moved") as again:
-            assert again is False
-
-
-def test_a_system_that_opens_no_folders_publishes_by_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setattr(system, "OPENS_FOLDERS", False)
-    assert system.open_place(tmp_path, folder=True) == tmp_path
-    for wrong in (tmp_path / "file", tmp_path / "nothing"):
-        with pytest.raises(OSError, match=wrong.name):
-            system.open_place(wrong, folder=True)
-    (tmp_path / "link").symlink_to(tmp_path)
-    with pytest.raises(OSError, match="link"):
-        system.open_place(tmp_path / "link")
 
 
 def test_what_the_machine_does_not_tell_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

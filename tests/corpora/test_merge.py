@@ -13,8 +13,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import OutputExistsError, SettingError
 from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.publish import work_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.shard_work import work_folder
 from positionbias.corpora.merge import merge
 from positionbias.engine.local import map_shards
 

@@ -16,8 +16,8 @@ from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.publish import work_folder
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.shard_work import work_folder
 from positionbias.core.verify import verify
 from positionbias.corpora.groups_without import groups_without
 from positionbias.corpora.left_out import LeftOut, What

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
 from positionbias.core.retrieval import Retrieval
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.dense.by_range import ByRange, ExactRange
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.exact import exact_search

@@ -27,7 +27,7 @@ from positionbias.core.errors import InputError, PositionBiasError, SettingError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.per_process import PerProcess
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.engine.choose import open_engine
 from positionbias.positions.debias import debias
 from positionbias.positions.raw_files import debias_file

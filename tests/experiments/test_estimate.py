@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from positionbias.core.seal import signed
 from positionbias.experiments.step import Steps
 
 TAKEN = {
@@ -25,7 +26,8 @@ def finished(tmp_path: Path) -> Path:
     for name, seconds in TAKEN.items():
         steps.make(name, tmp_path / name, {}, {}, (tmp_path / name).touch)
         receipt = tmp_path / "steps" / f"{name}.json"
-        receipt.write_text(json.dumps(json.loads(receipt.read_text()) | {"seconds": seconds}))
+        record = json.loads(receipt.read_text()) | {"seconds": seconds}
+        receipt.write_text(json.dumps(signed(record)))
     return tmp_path
 
 

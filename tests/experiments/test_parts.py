@@ -15,7 +15,7 @@ import torch
 from threadpoolctl import threadpool_info
 
 from positionbias.core.errors import SettingError, StorageError
-from positionbias.core.only_one import only_one
+from positionbias.core.publish import only_one
 from positionbias.engine.choose import Engine
 from positionbias.experiments import step as step_module
 from positionbias.experiments.models import ModelSettings
@@ -128,19 +128,13 @@ def test_a_step_that_another_process_is_at_is_waited_for(
 ) -> None:
     monkeypatch.setattr(step_module, "PATIENCE", 0.3)
     make(Steps(tmp_path), 1)
-    lock, receipt = tmp_path / "steps" / ".step-1.json.lock", tmp_path / "steps" / "step-1.json"
+    receipt = tmp_path / "steps" / "step-1.json"
     kept = receipt.read_bytes()
     receipt.unlink()
-    with (
-        only_one(lock, tmp_path),
-        pytest.raises(StorageError, match="wanted to be the only one writing here; found another"),
-    ):
-        make(Steps(tmp_path), 1)
-    monkeypatch.setattr(step_module, "PATIENCE", 60.0)
     held, let_go = threading.Event(), threading.Event()
 
     def other() -> None:
-        with only_one(lock, tmp_path):
+        with only_one(tmp_path / "1"):
             held.set()
             let_go.wait()
             receipt.write_bytes(kept)
@@ -148,9 +142,12 @@ def test_a_step_that_another_process_is_at_is_waited_for(
     thread = threading.Thread(target=other)
     thread.start()
     held.wait()
+    with pytest.raises(StorageError, match="wanted to be the only one writing here; found another"):
+        make(Steps(tmp_path), 1)
+    monkeypatch.setattr(step_module, "PATIENCE", 60.0)
     threading.Timer(0.3, let_go.set).start()
     told: list[str] = []
     make(Steps(tmp_path, told.append), 1)
     thread.join()
     assert told == ["step-1: done before"]
-    assert not lock.exists()
+    assert not list(tmp_path.glob(".*"))

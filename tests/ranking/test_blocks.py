@@ -17,8 +17,8 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.errors import PositionBiasError
 from positionbias.core.manifest import manifest_path, read_manifest
+from positionbias.core.publish import work_folder
 from positionbias.core.run import Run, read_run
-from positionbias.core.shard_work import work_folder
 from positionbias.engine.choose import open_engine
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.protocols import Ranker

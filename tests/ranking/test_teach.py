@@ -17,9 +17,9 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.groups import TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.publish import work_folder
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
-from positionbias.core.shard_work import work_folder
 from positionbias.engine.choose import open_engine
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.protocols import Ranker

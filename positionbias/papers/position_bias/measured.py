@@ -20,7 +20,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import Collected, load, load_values, printed_cells, records
 from positionbias.core.run import Run, read_run
-from positionbias.core.shard_work import MapShards
+from positionbias.core.steps import MapShards
 from positionbias.evaluation.answers import MARGIN, Compared
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.records import Comparison, Facts

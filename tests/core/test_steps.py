@@ -1,5 +1,5 @@
-"""Shard by shard: whatever ends a run, the next one of the same job keeps what is whole and makes
-the rest.
+"""Steps: whatever ends a run, the next one of the same job keeps the shards that are whole and
+makes the rest; the same command with the same inputs is done before.
 """
 
 from __future__ import annotations
@@ -10,15 +10,20 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from positionbias.core import shard_work
+import positionbias as pb
+from positionbias.core import publish
 from positionbias.core.errors import InputError, OutputExistsError, SettingError, StorageError
-from positionbias.core.publish import recover
-from positionbias.core.shard_work import GO_ON, make_shards, resumable_folder, work_folder
+from positionbias.core.manifest import read_manifest
+from positionbias.core.publish import GO_ON, recover, resumable_folder, work_folder
+from positionbias.core.steps import DoneBefore, job_of, make_shards
+from positionbias.settings import Retrieval
 
 ITEMS = ("one", "two", "three", "four")
 WANTED = {f"{index}": f"{item}\n" for index, item in enumerate(ITEMS)}
@@ -78,14 +83,13 @@ def test_a_run_without_trouble_leaves_the_shards_alone(tmp_path: Path) -> None:
     assert names(tmp_path / "deep") == ["out"]
 
 
-@pytest.mark.parametrize("at", ITEMS)
 @pytest.mark.parametrize(
     "error",
     [KeyboardInterrupt(), OSError(28, "No space left on device"), RuntimeError("a fault")],
     ids=repr,
 )
-def test_a_rerun_makes_only_what_is_missing(tmp_path: Path, at: str, error: BaseException) -> None:
-    final, first, second = tmp_path / "out", Maker(fail_at=at, error=error), Maker()
+def test_a_rerun_makes_only_what_is_missing(tmp_path: Path, error: BaseException) -> None:
+    final, first, second = tmp_path / "out", Maker(fail_at="three", error=error), Maker()
     with pytest.raises((type(error), StorageError)):
         run(final, first)
     assert names(tmp_path) == [".out.work"]
@@ -107,7 +111,7 @@ def test_ctrl_c_carries_a_note_and_a_full_disk_says_how_to_go_on(tmp_path: Path)
     )
 
 
-@pytest.mark.parametrize("damage", [b"", b"one", b"onE\n", b"one\n\0"])
+@pytest.mark.parametrize("damage", [b"", b"onE\n"])
 def test_a_damaged_shard_is_made_again(tmp_path: Path, damage: bytes) -> None:
     final, again = tmp_path / "out", Maker()
     interrupted(final)
@@ -117,31 +121,18 @@ def test_a_damaged_shard_is_made_again(tmp_path: Path, damage: bytes) -> None:
     assert content(final) == WANTED
 
 
-@pytest.mark.parametrize(
-    "damage", [b"", b"{", b"[]", b"{}", b'{"item": 1, "checksum": 2, "facts": 3}', b"\xff", None]
-)
-def test_a_shard_with_a_damaged_receipt_is_made_again(tmp_path: Path, damage: bytes | None) -> None:
+@pytest.mark.parametrize("damage", [b"{", b"[]", b"\xff", {"facts": {"length": 4}}, None])
+def test_a_shard_with_a_damaged_receipt_is_made_again(
+    tmp_path: Path, damage: bytes | dict[str, Any] | None
+) -> None:
     final, again = tmp_path / "out", Maker()
     interrupted(final)
     receipt = work_folder(final) / "receipts" / "0.json"
+    if isinstance(damage, dict):
+        damage = json.dumps(json.loads(receipt.read_text()) | damage).encode()
     receipt.unlink() if damage is None else receipt.write_bytes(damage)
     assert run(final, again) == LENGTHS
     assert again.made == ["one", "three", "four"]
-    assert content(final) == WANTED
-
-
-@pytest.mark.parametrize(
-    "damage",
-    ["", "{", "[]", json.dumps({"command": "a test", "settings": {"a": 2}})],
-    ids=["empty", "cut", "list", "other"],
-)
-def test_a_damaged_job_starts_afresh(tmp_path: Path, damage: str) -> None:
-    final, again = tmp_path / "out", Maker()
-    interrupted(final)
-    (work_folder(final) / "job.json").write_text(damage)
-    (work_folder(final) / "content" / "stray").write_text("of a former job")
-    run(final, again)
-    assert again.made == list(ITEMS)
     assert content(final) == WANTED
 
 
@@ -154,16 +145,9 @@ def test_another_job_or_another_version_starts_afresh(
     assert again.made == list(ITEMS)
     newer = Maker()
     interrupted(tmp_path / "next")
-    monkeypatch.setattr(shard_work, "__version__", "99")
+    monkeypatch.setattr(publish, "__version__", "99")
     run(tmp_path / "next", newer)
     assert newer.made == list(ITEMS)
-
-
-def test_the_same_job_written_in_another_order_is_the_same(tmp_path: Path) -> None:
-    final, again = tmp_path / "out", Maker()
-    interrupted(final)
-    run(final, again, job={"settings": {"a": 1}, "command": "a test"})
-    assert again.made == ["three", "four"]
 
 
 def test_a_shard_is_kept_for_its_own_item_only(tmp_path: Path) -> None:
@@ -205,54 +189,23 @@ def test_an_input_file_that_changed_is_read_again(tmp_path: Path) -> None:
 
 def test_two_runs_at_once(tmp_path: Path) -> None:
     final = tmp_path / "out"
-    with resumable_folder(final, JOB) as folder:
+    with resumable_folder(final, JOB) as folder, ThreadPoolExecutor(1) as pool:
         (folder / "0").write_text("mine")
+        other = pool.submit(run, final, Maker(), job={"command": "another"})
         with pytest.raises(
             StorageError,
             match="wanted to be the only one writing here; found another run at work; wait for it",
         ):
-            run(final, Maker(), job={"command": "another"})
+            other.result()
         assert (folder / "0").read_text() == "mine"
     assert content(final) == {"0": "mine"}
     assert names(tmp_path) == ["out"]
 
 
-def test_whoever_waited_for_the_lock_finds_what_the_first_one_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The other run ends between our look at the final place and our lock."""
-    final = tmp_path / "out"
-    only_one = shard_work.only_one
-
-    def late(root: Path, place: Path) -> Any:
-        monkeypatch.setattr(shard_work, "only_one", only_one)
-        run(final, Maker())
-        return only_one(root, place)
-
-    monkeypatch.setattr(shard_work, "only_one", late)
-    with pytest.raises(OutputExistsError):
-        run(final, Maker(), items=("other",))
-    assert content(final) == WANTED
-    assert names(tmp_path) == ["out"]
-
-
-def test_a_file_system_without_locks_is_used_without(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import fcntl
-
-    def refuse(handle: Any, how: int) -> None:
-        raise OSError(37, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
-    assert run(tmp_path / "out", Maker()) == LENGTHS
-    assert names(tmp_path) == ["out"]
-
-
-@pytest.mark.parametrize("error", [InputError("bad line"), SettingError("--seed: bad")], ids=repr)
-def test_bad_input_leaves_nothing(tmp_path: Path, error: Exception) -> None:
-    with pytest.raises(type(error), match=str(error)):
-        run(tmp_path / "out", Maker(fail_at="three", error=error))
+def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
+    for error in (InputError("bad line"), SettingError("--seed: bad")):
+        with pytest.raises(type(error), match=str(error)):
+            run(tmp_path / "out", Maker(fail_at="three", error=error))
     assert names(tmp_path) == []
 
 
@@ -280,29 +233,6 @@ def test_a_place_that_is_taken_is_kept_or_replaced(tmp_path: Path) -> None:
     assert names(tmp_path) == ["out"]
 
 
-@pytest.mark.parametrize("hidden", [".out.work", ".out.work.lock"])
-@pytest.mark.parametrize("kind", ["link", "pipe"])
-def test_what_a_link_for_hidden_work_leads_to_is_left_alone(
-    tmp_path: Path, hidden: str, kind: str
-) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    if hidden == ".out.work":
-        elsewhere.mkdir()
-        (elsewhere / "inner").symlink_to("mine")
-    else:
-        elsewhere.write_text("mine")
-    place = tmp_path / hidden
-    place.symlink_to(elsewhere) if kind == "link" else os.mkfifo(place)
-    assert run(tmp_path / "out", Maker()) == LENGTHS
-    assert content(tmp_path / "out") == WANTED
-    assert names(tmp_path) == ["elsewhere", "out"]
-    assert (
-        (elsewhere / "inner").is_symlink()
-        if hidden == ".out.work"
-        else elsewhere.read_text() == "mine"
-    )
-
-
 def test_shards_outside_a_work_folder_get_no_receipts(tmp_path: Path) -> None:
     assert list(make_shards(dict, Maker(), ITEMS, lambda index: tmp_path / f"{index}")) == LENGTHS
     assert content(tmp_path) == WANTED
@@ -325,9 +255,10 @@ def content_of_files(folder: Path) -> Iterator[tuple[str, str]]:
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from positionbias.core.shard_work import make_shards, resumable_folder
+from positionbias.core.publish import resumable_folder
+from positionbias.core.steps import make_shards
 
-def run(final, steps, mode, log):
+def run(final, steps, log):
     left = steps
     def counted(call):
         def step(*arguments, **more):
@@ -346,18 +277,18 @@ def run(final, steps, mode, log):
             made.write(item + "\\n")
         return {"length": len(item)}
 
-    with resumable_folder(final, {"command": "a test"}, overwrite=mode != "new") as folder:
+    with resumable_folder(final, {"command": "a test"}, overwrite=True) as folder:
         (folder / "passages").mkdir(exist_ok=True)
         facts = list(make_shards(dict, make, ("one", "two", "three", "four"), lambda index: folder \
 / "passages" / f"{index}"))
         assert facts == [{"length": 3}, {"length": 3}, {"length": 5}, {"length": 4}]
 
 for line in sys.stdin:
-    final, steps, mode = line.split()
+    final, steps = line.split()
     child = os.fork()
     if not child:
         try:
-            run(Path(final), int(steps), mode, Path(final).parent.with_name("made"))
+            run(Path(final), int(steps), Path(final).parent.with_name("made"))
             os._exit(0)
         finally:
             os._exit(1)
@@ -366,8 +297,7 @@ for line in sys.stdin:
 ALL = {f"passages/{name}": text for name, text in WANTED.items()}
 
 
-@pytest.mark.parametrize("mode", ["overwrite", "new"])
-def test_kill_9_between_any_two_steps(tmp_path: Path, mode: str) -> None:
+def test_kill_9_between_any_two_steps(tmp_path: Path) -> None:
     """A run ended at its n-th step for n = 0, 1, 2 …, each time followed by a whole one."""
     with subprocess.Popen(
         [sys.executable, "-c", KILLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -376,31 +306,29 @@ def test_kill_9_between_any_two_steps(tmp_path: Path, mode: str) -> None:
         assert runner.stdout is not None
 
         def ended(final: Path, steps: int) -> int:
-            print(final, steps, mode, file=runner.stdin, flush=True)
+            print(final, steps, file=runner.stdin, flush=True)
             return int(runner.stdout.readline())  # type: ignore[union-attr]
 
         steps, code = 0, -signal.SIGKILL
         while code == -signal.SIGKILL:
             final = tmp_path / f"{steps}" / "in" / "out"
             final.parent.mkdir(parents=True)
-            if mode != "new":
-                final.mkdir()
-                (final / "manifest.json").write_text(MANIFEST)
+            final.mkdir()
+            (final / "manifest.json").write_text(MANIFEST)
             code = ended(final, steps)
             assert code in (0, -signal.SIGKILL)
-            check_rerun(final, mode, lambda final=final: ended(final, -1))
+            check_rerun(final, lambda final=final: ended(final, -1))
             steps += 1
     assert steps > 20
 
 
-def check_rerun(final: Path, mode: str, rerun: Callable[[], int]) -> None:
+def check_rerun(final: Path, rerun: Callable[[], int]) -> None:
     """After a killed run: what stands at ``final`` is whole, and a rerun makes again at most the
     shard that was under way.
     """
     published = (final / "passages").is_dir()
     recover(final)  # as the next open does
-    if mode != "new" or final.exists():
-        assert dict(content_of_files(final)) == (ALL if published else {"manifest.json": MANIFEST})
+    assert dict(content_of_files(final)) == (ALL if published else {"manifest.json": MANIFEST})
     if published:
         # what the killed run left is hidden, and goes with the next run that may write here
         assert [name for name in names(final.parent) if not name.startswith(".out.")] == ["out"]
@@ -419,19 +347,16 @@ def made(final: Path) -> list[str]:
     return log.read_text().split() if log.exists() else []
 
 
-@pytest.mark.parametrize("change", [{"length": 4}, {"width": 3}, {"length": "3"}, [], None])
-def test_a_receipt_that_says_something_else_is_not_trusted(tmp_path: Path, change: Any) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        run(tmp_path / "out", Maker(fail_at="three", error=KeyboardInterrupt()))
-    receipt = work_folder(tmp_path / "out") / "receipts" / "0.json"
-    receipt.write_text(json.dumps({**json.loads(receipt.read_text()), "facts": change}))
-    maker = Maker()
-    assert run(tmp_path / "out", maker) == LENGTHS
-    assert maker.made == ["one", "three", "four"]
-
-
-@pytest.mark.parametrize("name", ["content/manifest", "job.json", "receipts/0.json"])
-@pytest.mark.parametrize("kind", ["link", "link to a folder", "pipe"])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("link", "content/manifest"),
+        ("link to a folder", "receipts/0.json"),
+        ("pipe", "job.json"),
+        ("link to a folder", "../.out.lock"),
+        ("pipe", "../.out.lock"),
+    ],
+)
 def test_what_is_no_file_in_a_work_folder_is_cleared_away(
     tmp_path: Path, kind: str, name: str
 ) -> None:
@@ -450,3 +375,61 @@ def test_what_is_no_file_in_a_work_folder_is_cleared_away(
         (folder / "manifest").write_text("all")  # as what is written beside the shards is
     assert (elsewhere / "text").read_text() == "mine"
     assert not (tmp_path / "out" / "manifest").is_symlink()
+
+
+def test_what_stands_there_was_made_by_the_same_call(
+    small_collection: pb.Collection, tmp_path: Path
+) -> None:
+    made = pb.debias(small_collection, out=tmp_path / "rotated")
+    with pytest.raises(
+        DoneBefore, match="rotated: done before, by the same command from the same inputs"
+    ) as done:
+        pb.debias(small_collection, out=tmp_path / "rotated")
+    assert done.value.exit_code == 0
+    with pytest.raises(OutputExistsError, match="wanted a new path") as refused:
+        pb.debias(small_collection, out=tmp_path / "rotated", rotation=pb.settings.Rotation(seed=2))
+    assert refused.value.exit_code == 2
+    # the manifest was signed with the job in it
+    assert pb.verify([made.path]).artefacts[-1].fault == ""
+    pb.debias(small_collection, out=tmp_path / "rotated", overwrite=True)
+
+
+def test_damage_is_not_done_before(small_collection: pb.Collection, tmp_path: Path) -> None:
+    def retrieve() -> object:
+        return pb.retrieve(small_collection, wanted=Retrieval("test"), out=tmp_path / "a.run")
+
+    retrieve()
+    assert len(str(read_manifest(tmp_path / "a.run").provenance["job"])) == 64
+    with pytest.raises(DoneBefore):
+        retrieve()
+    (tmp_path / "a.run").write_bytes((tmp_path / "a.run").read_bytes().replace(b"Q0", b"Q1"))
+    with pytest.raises(OutputExistsError) as refused:
+        retrieve()
+    assert refused.value.exit_code == 2
+
+
+@dataclass(frozen=True)
+class Depth:
+    depth: int
+
+
+def test_a_job_is_known_by_its_arguments_and_the_state_of_its_inputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("in.tsv").write_text("a")
+    Path("own.py").write_text("")
+
+    def job(place: object = "in.tsv", depth: object = Depth(2)) -> str | None:
+        return job_of("read", [("source", place, True), ("depth", depth, False)])
+
+    first = job()
+    assert first == job() is not None
+    assert len({first, job(depth=Depth(3)), job("other.tsv"), job("own:score")}) == 4
+    before = job("own:score")
+    Path("own.py").write_text("changed")
+    assert job("own:score") != before
+    os.utime("in.tsv", ns=(1, 1))
+    assert job() != first
+    os.mkfifo("pipe")
+    assert job("pipe") is job("-") is job(depth=object()) is job(["in.tsv", "pipe"]) is None
