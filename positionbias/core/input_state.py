@@ -17,12 +17,22 @@ from positionbias.core.json_text import JsonObject
 __all__ = ["content_digest", "file_mark", "file_state", "unchanged"]
 
 _SETTLED = 100_000_000  # nanoseconds
-_KNOWN: dict[tuple[int, ...], str] = {}
+_KNOWN: dict[tuple[Path, int, int], str] = {}
 
 
 def _look(path: Path) -> os.stat_result:
+    with _readable(path):
+        status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or device"
+        raise bad_input(path, wanted="a readable file", found=what, do="give a file")
+    return status
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
     try:
-        found = path.stat()
+        yield
     except OSError as error:
         raise bad_input(
             path,
@@ -30,10 +40,6 @@ def _look(path: Path) -> os.stat_result:
             found=error.strerror or str(error),
             do=near_file(path, "check the path"),
         ) from error
-    if not stat.S_ISREG(found.st_mode):
-        what = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or device"
-        raise bad_input(path, wanted="a readable file", found=what, do="give a file")
-    return found
 
 
 def content_digest(path: Path | str) -> str:
@@ -43,19 +49,15 @@ def content_digest(path: Path | str) -> str:
         InputError: it cannot be read.
     """
     path = Path(path)
-    found = _look(path)
-    key = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    status = _look(path)
+    key = (path.absolute(), status.st_size, status.st_ctime_ns)
     if key in _KNOWN:
         return _KNOWN[key]
     began = time.time_ns()
-    try:
+    with _readable(path):
         digest = sha256_file(path)
-    except OSError as error:
-        raise bad_input(
-            path, wanted="a readable file", found=error.strerror or str(error), do="check the path"
-        ) from error
     # otherwise another write may fall within the same tick of the file system's clock
-    if began - found.st_ctime_ns > _SETTLED:
+    if began - status.st_ctime_ns > _SETTLED:
         _KNOWN[key] = digest
     return digest
 
@@ -78,8 +80,8 @@ def file_mark(path: Path | str) -> JsonObject:
         InputError: it cannot be read.
     """
     path = Path(path)
-    found = _look(path)
-    return {"name": path.name, "bytes": found.st_size, "changed": found.st_mtime_ns}
+    status = _look(path)
+    return {"name": path.name, "bytes": status.st_size, "changed": status.st_mtime_ns}
 
 
 @contextmanager

@@ -75,30 +75,24 @@ def seal_file(path: Path) -> FileSeal:
     return FileSeal(size, digest.hexdigest())
 
 
-def _content_files(folder: Path) -> list[Path]:
-    """Return an artefact's content files, in order, without its manifest, ``cache`` and hidden
-    files.
+def content_files(folder: Path) -> dict[str, Path]:
+    """Return an artefact's content files by path within it, in order: all but its manifest, its
+    ``cache`` and hidden files.
     """
-    found = []
+    files = {}
     for path in sorted(folder.rglob("*"), key=lambda path: path.parts):
         parts = path.relative_to(folder).parts
-        hidden = (
-            CACHE in parts[:1]
-            or parts == (MANIFEST,)
-            or any(part.startswith(".") for part in parts)
-        )
-        if not hidden and (path.is_symlink() or not path.is_dir()):
-            found.append(path)
-    return found
+        left_out = parts[0] == CACHE or parts == (MANIFEST,)
+        if left_out or any(part.startswith(".") for part in parts):
+            continue
+        if path.is_symlink() or not path.is_dir():
+            files["/".join(parts)] = path
+    return files
 
 
 def unnamed_files(folder: Path, files: Collection[str]) -> list[str]:
     """Return the paths within an artefact that its manifest does not name, in order."""
-    return [
-        name
-        for path in _content_files(folder)
-        if (name := path.relative_to(folder).as_posix()) not in files
-    ]
+    return [name for name in content_files(folder) if name not in files]
 
 
 def seal_folder(folder: Path) -> dict[str, FileSeal]:
@@ -107,8 +101,8 @@ def seal_folder(folder: Path) -> dict[str, FileSeal]:
     Raises:
         InputError: a link, or anything but a file or a folder.
     """
-    found = {}
-    for path in _content_files(folder):
+    files = content_files(folder)
+    for path in files.values():
         if path.is_symlink() or not path.is_file():
             raise bad_input(
                 path,
@@ -116,33 +110,17 @@ def seal_folder(folder: Path) -> dict[str, FileSeal]:
                 found="a link or a special file",
                 do="remove it",
             )
-        found[path.relative_to(folder).as_posix()] = seal_file(path)
-    return found
+    return {name: seal_file(path) for name, path in files.items()}
 
 
-# -- reading ---------------------------------------------------------------------------------------
-
-
-class _State(NamedTuple):
-    """The identity of one state of a file within a process."""
-
-    path: Path
-    bytes: int
-    changed: int  # of the inode; nobody can set it back
-    inode: int
-
-
-def _state(path: Path) -> _State:
-    found = path.stat()
-    return _State(path, found.st_size, found.st_ctime_ns, found.st_ino)
+# -- records with a digest of themselves -----------------------------------------------------------
 
 
 def manifest_digest(record: JsonObject) -> str:
     """Return the XXH3-64 of a record's JSON without its ``digest``, in any order of keys."""
     content = {key: value for key, value in record.items() if key != "digest"}
-    return xxhash.xxh3_64_hexdigest(
-        json.dumps(content, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    )
+    text = json.dumps(content, sort_keys=True, ensure_ascii=False)
+    return xxhash.xxh3_64_hexdigest(text.encode("utf-8", "surrogatepass"))
 
 
 def signed(record: JsonObject) -> JsonObject:
@@ -159,60 +137,6 @@ def as_signed(kind: type[T], record: Any) -> T:
     if not isinstance(record, dict) or record.pop("digest", None) != manifest_digest(record):
         raise ValueError("a record that was changed since it was written")
     return converted(kind, record)
-
-
-def seal_of(path: Path) -> FileSeal | None:
-    """Return a file's digests in its manifest; None if no manifest names it.
-
-    Raises:
-        InputError: the manifest is damaged.
-    """
-    name, real = os.path.abspath(path), os.path.realpath(path)
-    return _seal_at(Path(name)) or (
-        _seal_at(Path(real)) if real != name else None
-    )  # the manifest may be beside a link or beside its target
-
-
-def _seal_at(path: Path) -> FileSeal | None:
-    if path.name == MANIFEST or path.name.endswith(f".{MANIFEST}"):
-        return None  # it contains its own digest
-    seal, beside = None, path.with_name(f"{path.name}.{MANIFEST}")
-    if os.path.lexists(beside):  # of this one file, whose name may have changed since
-        if not beside.is_file():
-            raise bad_input(
-                beside, wanted="a posbias manifest", found="something other than a file", do=AGAIN
-            )
-        seal = next(iter(_seals(_state(beside), ours=True).values()), None)
-    for folder in path.parents:
-        manifest = folder / MANIFEST
-        with suppress(OSError):  # an unreadable folder has no artefact of ours
-            if manifest.is_file():
-                seal = _seals(_state(manifest), ours=False).get(
-                    path.relative_to(folder).as_posix(), seal
-                )
-    return seal
-
-
-@lru_cache(maxsize=64)
-def _seals(manifest: _State, *, ours: bool) -> Mapping[str, FileSeal]:
-    """Return the digests in a manifest; ``ours``: only we use its name, whereas other software also
-    writes a manifest.json.
-    """
-    try:
-        record = json.loads(manifest.path.read_bytes()) if manifest.bytes <= _MOST else None
-        if not isinstance(record, dict) or not record.keys() >= _OURS:
-            raise ValueError("other JSON")
-        seals = {name: FileSeal(**seal) for name, seal in record["files"].items()}
-    except (ValueError, TypeError, AttributeError, RecursionError) as error:
-        if not ours:
-            # somebody else's; or opening the artefact reads its manifest and reports the fault
-            return {}
-        found = str(error).splitlines()[0]
-        raise bad_input(
-            manifest.path, wanted="a posbias manifest", found=found, do=AGAIN
-        ) from error
-    check_digest(manifest.path, record)
-    return seals
 
 
 def check_digest(manifest: Path | str, record: JsonObject) -> None:
@@ -237,14 +161,8 @@ def check_names(manifest: Path | str, names: Iterable[str]) -> None:
         InputError: one is not.
     """
     for name in names:
-        if (
-            not name
-            or "\0" in name
-            or any(
-                place.anchor or ".." in place.parts
-                for place in (PurePosixPath(name), PureWindowsPath(name))
-            )
-        ):
+        places = (PurePosixPath(name), PureWindowsPath(name))
+        if not name or "\0" in name or any(each.anchor or ".." in each.parts for each in places):
             raise bad_input(
                 manifest, wanted="files within the artefact", found=repr(name), do=AGAIN
             )
@@ -264,6 +182,22 @@ def check_name(manifest: Path | str, name: str) -> None:
         )
 
 
+# -- reading ---------------------------------------------------------------------------------------
+
+
+class _State(NamedTuple):
+    """The identity of one state of a file within a process."""
+
+    path: Path
+    bytes: int
+    changed: int  # of the inode; nobody can set it back
+
+    @classmethod
+    def of(cls, path: Path) -> _State:
+        status = path.stat()
+        return cls(path, status.st_size, status.st_ctime_ns)
+
+
 def verified(path: Path) -> Path:
     """Compare a whole file with its manifest, once per process and state of the file, and return
     its path.
@@ -271,11 +205,57 @@ def verified(path: Path) -> Path:
     Raises:
         InputError: its content differs from the manifest, or it cannot be read.
     """
-    seal = seal_of(path)
+    name, real = Path(os.path.abspath(path)), Path(os.path.realpath(path))
+    # the manifest may be beside a link or beside its target
+    seal = _seal_at(name) or (_seal_at(real) if real != name else None)
     _check_regular(path)
     if seal is not None:
         check_file(path, seal)
     return path
+
+
+def _seal_at(path: Path) -> FileSeal | None:
+    """Return a file's digests in its manifest; None if no manifest names it."""
+    if path.name == MANIFEST or path.name.endswith(f".{MANIFEST}"):
+        return None  # it contains its own digest
+    seal, beside = None, path.with_name(f"{path.name}.{MANIFEST}")
+    if os.path.lexists(beside):  # of this one file, whose name may have changed since
+        if not beside.is_file():
+            raise bad_input(
+                beside, wanted="a posbias manifest", found="something other than a file", do=AGAIN
+            )
+        seal = next(iter(_seals(_State.of(beside), ours=True).values()), None)
+    for folder in path.parents:
+        manifest = folder / MANIFEST
+        with suppress(OSError):  # an unreadable folder has no artefact of ours
+            if manifest.is_file():
+                name = path.relative_to(folder).as_posix()
+                seal = _seals(_State.of(manifest), ours=False).get(name, seal)
+    return seal
+
+
+@lru_cache(maxsize=64)
+def _seals(manifest: _State, *, ours: bool) -> Mapping[str, FileSeal]:
+    """Return the digests in a manifest; ``ours``: only we use its name, whereas other software also
+    writes a manifest.json.
+    """
+    try:
+        record = json.loads(manifest.path.read_bytes()) if manifest.bytes <= _MOST else None
+        if not isinstance(record, dict) or not record.keys() >= _OURS:
+            raise ValueError("other JSON")
+        seals = {name: FileSeal(**seal) for name, seal in record["files"].items()}
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        if not ours:
+            # somebody else's; or opening the artefact reads its manifest and reports the fault
+            return {}
+        raise bad_input(
+            manifest.path,
+            wanted="a posbias manifest",
+            found=str(error).splitlines()[0],
+            do=AGAIN,
+        ) from error
+    check_digest(manifest.path, record)
+    return seals
 
 
 def check_file(path: Path, seal: FileSeal) -> None:
@@ -286,7 +266,7 @@ def check_file(path: Path, seal: FileSeal) -> None:
     """
     _check_regular(path)
     try:
-        _verify(_state(path), seal)
+        _verify(_State.of(path), seal)
     except OSError as error:
         raise bad_input(
             path, wanted="a readable file", found=error.strerror or str(error), do=AGAIN
@@ -296,8 +276,8 @@ def check_file(path: Path, seal: FileSeal) -> None:
 @lru_cache(maxsize=4_096)
 def _verify(state: _State, seal: FileSeal) -> None:
     if state.bytes != seal.bytes:
-        wanted, found = f"{seal.bytes:,} bytes, as its manifest says", f"{state.bytes:,}"
-        raise bad_input(state.path, wanted=wanted, found=found, do=AGAIN)
+        wanted, size = f"{seal.bytes:,} bytes, as its manifest says", f"{state.bytes:,}"
+        raise bad_input(state.path, wanted=wanted, found=size, do=AGAIN)
     if seal_file(state.path) != seal:
         raise bad_input(
             state.path, wanted="the content that its manifest names", found="other bytes", do=AGAIN

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 
 TYPE_CHECKING = False  # as in the package's __init__
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from typing import IO, Any
 
 __all__ = [
@@ -24,8 +23,6 @@ __all__ = [
     "end_in",
     "flush",
     "load",
-    "memory_bytes",
-    "processor_names",
     "processor_quota",
     "processors",
     "reserve",
@@ -139,17 +136,6 @@ def signal_numbers() -> int | None:
     return reading
 
 
-def memory_bytes() -> int | None:
-    """Return the machine's memory in bytes; None where nothing tells."""
-    if hasattr(os, "sysconf"):
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    try:
-        from psutil import virtual_memory
-    except ImportError:
-        return None
-    return int(virtual_memory().total)
-
-
 def processors() -> int:
     """Return the number of processors that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -170,18 +156,3 @@ def processor_quota(groups: str = "/sys/fs/cgroup") -> float | None:
             continue
         return quota / period if quota > 0 and period > 0 else None
     return None
-
-
-def processor_names() -> Iterator[str]:
-    """Yield the processor's name once a core, as Linux tells it; nothing on other systems."""
-    if not sys.platform.startswith("linux"):
-        return
-    try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
-            lines = file.readlines()
-    except OSError:
-        return
-    for line in lines:
-        name, _, value = line.partition(":")
-        if name.strip() == "model name":
-            yield value.strip()

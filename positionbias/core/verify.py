@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,62 +35,37 @@ class Verified:
 
 def manifests_in(path: Path) -> Sequence[Path]:
     """Return the manifests of an artefact, or of all artefacts in a folder, in order, with those of
-    their caches.
+    their caches. Hidden folders are unfinished and left out.
 
     Raises:
         InputError: no such path, or no manifest of ours.
     """
     if not path.exists():
-        raise bad_input(
-            path,
-            wanted="an artefact, or a folder of some",
-            found="nothing there",
-            do=near_file(path, "check the path"),
-        )
-    found = (
-        list(_named(path))
-        if path.is_dir()
-        else [own for own in [manifest_path(path)] if os.path.lexists(own)]
-    )
-    if not found:
-        raise bad_input(
-            path, wanted="an artefact of posbias", found=f"no {MANIFEST}", do="check the path"
-        )
-    if not path.is_dir():
-        return found
-    within = ((manifest, manifest.relative_to(path).parts) for manifest in found)
-    # hidden folders are unfinished
-    seen = {
-        manifest: parts
-        for manifest, parts in within
-        if not any(part.startswith(".") for part in parts)
-    }
-    ours = {manifest for manifest in seen if _may_be_ours(manifest)}
-    owners = {
-        path.joinpath(*seen[one][: seen[one].index(CACHE)], MANIFEST)
-        for one in ours
-        if CACHE in seen[one]
+        do = near_file(path, "check the path")
+        wanted = "an artefact, or a folder of some"
+        raise bad_input(path, wanted=wanted, found="nothing there", do=do)
+    if path.is_dir():
+        named = {
+            Path(place, name)
+            for place, folders, files in os.walk(path)
+            for name in (*folders, *files)  # broken links and folders too
+            if name == MANIFEST or name.endswith(f".{MANIFEST}")
+            if not any(part.startswith(".") for part in Path(place, name).relative_to(path).parts)
+        }
+    else:
+        named = {beside for beside in [manifest_path(path)] if os.path.lexists(beside)}
+    ours = {manifest for manifest in named if _may_be_ours(manifest)}
+    owners = {  # of caches: without its manifest an artefact is damaged
+        path.joinpath(*parts[: parts.index(CACHE)], MANIFEST)
+        for parts in (manifest.relative_to(path).parts for manifest in ours if path.is_dir())
+        if CACHE in parts
     }
     if not ours:
-        raise bad_input(
-            path,
-            wanted="an artefact of posbias",
-            found=f"a {MANIFEST} of something else",
-            do="check the path",
-        )
-    for manifest in sorted(seen.keys() - ours - owners):
+        what = f"a {MANIFEST} of something else" if named else f"no {MANIFEST}"
+        raise bad_input(path, wanted="an artefact of posbias", found=what, do="check the path")
+    for manifest in sorted(named - ours - owners):
         remark(f"{manifest}: not a manifest of posbias; what it stands for is not compared")
     return sorted(ours | owners)
-
-
-def _named(folder: Path) -> Iterator[Path]:
-    """Yield the files named like a manifest below a folder, broken links included."""
-    for place, folders, files in os.walk(folder):
-        yield from (
-            Path(place, name)
-            for name in (*folders, *files)
-            if name == MANIFEST or name.endswith(f".{MANIFEST}")
-        )
 
 
 def _may_be_ours(manifest: Path) -> bool:
@@ -108,14 +83,16 @@ def _may_be_ours(manifest: Path) -> bool:
 
 def verify(manifest: Path) -> Verified:
     """Compare an artefact with its manifest."""
-    path = _artefact(manifest)
+    path = manifest.parent
+    if manifest.name != MANIFEST:
+        path = manifest.with_name(manifest.name.removesuffix(f".{MANIFEST}"))
     try:
-        found = read_manifest_file(manifest)
+        record = read_manifest_file(manifest)
     except InputError as error:
         return Verified(path, "", 0, 0, strange=0, fault=str(error))
-    files, fault, strange = found.files or {}, "", 0
+    files, fault, strange = record.files or {}, "", 0
     try:
-        check_sizes(manifest, found)
+        check_sizes(manifest, record)
         for name, seal in files.items():
             check_file(path / name if path.is_dir() else path, seal)
         if path.is_dir():
@@ -123,12 +100,4 @@ def verify(manifest: Path) -> Verified:
     except InputError as error:
         fault = str(error)
     size = sum(seal.bytes for seal in files.values())
-    return Verified(path, found.kind, len(files), size, strange, fault)
-
-
-def _artefact(manifest: Path) -> Path:
-    return (
-        manifest.parent
-        if manifest.name == MANIFEST
-        else manifest.with_name(manifest.name.removesuffix(f".{MANIFEST}"))
-    )
+    return Verified(path, record.kind, len(files), size, strange, fault)
