@@ -39,16 +39,8 @@ CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
         r"Run: rankings: wanted \(query, passages, scores\) triples; found 5",
     ),
     "Run.from_file": (pb.Run.from_file, f"path: {PLACE}"),
-    "Run.from_ir_measures": (
-        pb.Run.from_ir_measures,
-        "wanted records of query_id, doc_id, score; found int; give ir_measures'",
-    ),
     "Run.save": (pb.Run(SCORES).save, f"path: {PLACE}"),
     "Qrels.from_file": (pb.Qrels.from_file, f"path: {PLACE}"),
-    "Qrels.from_ir_measures": (
-        lambda it: pb.Qrels.from_ir_measures([it]),
-        "wanted records of query_id, doc_id, relevance; found 5; give ir_measures'",
-    ),
     "rotate": (lambda it: pb.rotate(it, "p"), f"rotate: text: {TEXT}"),
     "Rotate": (pb.Rotate, f"column: {TEXT}"),
     "Rotate, id_column": (lambda it: pb.Rotate(id_column=it), f"id_column: {TEXT}"),

@@ -25,12 +25,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.closest import or_closest
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError, StorageError, bad_input, check_type
+from positionbias.core.exchange import check_frame
 from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
 from positionbias.core.missing import how_to_get
@@ -39,10 +39,17 @@ from positionbias.core.publish import recover
 from positionbias.core.qrels import Qrels
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.schema import Count, Name, read_as
-from positionbias.core.seal import CACHE, verified
-from positionbias.core.shards import Strings, open_shard, read_shard
+from positionbias.core.seal import AGAIN, CACHE
+from positionbias.core.shards import Strings, check_count, open_shard, read_shard, shard_files
 from positionbias.core.shown import Shown
-from positionbias.core.split_tables import ANSWERS, KIND, QRELS, QUERIES, SplitFacts
+from positionbias.core.split_tables import (
+    ANSWERS,
+    KIND,
+    QRELS,
+    QUERIES,
+    SplitFacts,
+    read_table,
+)
 
 if TYPE_CHECKING:
     import pandas
@@ -51,8 +58,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Collection", "find_collection"]
 
-_OPTIONAL = frozenset({"fields", "start", "end"})
-_AGAIN = "restore it from a copy, or make the collection again"
+BATCH = 65_536
+_TEXTS = pa.schema([QUERIES.field("query_id"), QUERIES.field("text")])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +97,8 @@ class Collection(Shown):
         self.path = _folder_of(place)
         self.manifest: Manifest = read_manifest(self.path, kind=KIND)
         self.name: str = self.manifest.name
-        self._facts = read_as(
-            _Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True
-        )
+        place = manifest_path(self.path)
+        self._facts = read_as(_Content, self.manifest.content, place, do=AGAIN, more=True)
         self.checksum: str = self._facts.checksum
         self.passages_checksum: str = self._facts.passages_checksum
 
@@ -135,13 +141,8 @@ class Collection(Shown):
 
         Example:
             >>> import positionbias as pb
-            >>> rows = [
-            ...     {
-            ...         "chunk": "The lamp burns green oil.",
-            ...         "question": "What burns?",
-            ...         "answer": "green oil",
-            ...     }
-            ... ]
+            >>> row = {"chunk": "The lamp burns green oil.", "question": "What burns?"}
+            >>> rows = [row | {"answer": "green oil"}]
             >>> pb.Collection.from_records(rows, "mine").answers("test")[0].text
             'green oil'
         """
@@ -161,30 +162,11 @@ class Collection(Shown):
         split: str = "test",
         overwrite: bool = False,
     ) -> Collection:
-        """Make a collection of a data frame's rows, like ``from_records``.
-
-        Raises:
-            InputError: as ``from_records``.
-            OutputExistsError: as ``from_records``.
-
-        Example:
-            >>> import pandas, positionbias as pb
-            >>> frame = pandas.DataFrame(
-            ...     {"passage": ["The lamp burns oil."], "query": ["What burns?"]}
-            ... )
-            >>> pb.Collection.from_pandas(frame, "framed")
-            Collection('framed', 1 passages, splits test)
-        """
+        """Make a collection of a data frame's rows, like ``from_records``."""
         from positionbias.core.tables import Table, in_batches
 
         check_type("split", split, str, "a text")
-        if not hasattr(frame, "columns") or not hasattr(frame, "itertuples"):
-            raise bad_input(
-                "from_pandas",
-                wanted="a pandas data frame",
-                found=type(frame).__name__,
-                do="convert it",
-            )
+        check_frame(frame, "from_pandas")
         names = [str(name) for name in frame.columns]
         rows = (
             dict(zip(names, row, strict=True)) for row in frame.itertuples(index=False, name=None)
@@ -203,22 +185,6 @@ class Collection(Shown):
     ) -> Collection:
         """Make a collection of a ``datasets.Dataset`` (split test) or ``DatasetDict``, like
         ``from_records``.
-
-        Raises:
-            InputError: as ``from_records``.
-            OutputExistsError: as ``from_records``.
-
-        Example:
-            >>> import datasets, positionbias as pb
-            >>> data = datasets.DatasetDict(
-            ...     {
-            ...         "train": datasets.Dataset.from_dict(
-            ...             {"context": ["Oil burns."], "question": ["What?"]}
-            ...         )
-            ...     }
-            ... )
-            >>> pb.Collection.from_dataset(data, "hub")
-            Collection('hub', 1 passages, splits train)
         """
         from positionbias.core.tables import dataset_tables
 
@@ -266,58 +232,30 @@ class Collection(Shown):
             0      1            30
             1      1             0
         """
-        import pandas
-
-        texts, answers = dict(self.query_texts(split)), dict[tuple[str, str], list[Answer | None]]()
-        for answer in self.answers(split):
-            answers.setdefault((answer.query_id, answer.passage_id), []).append(answer)
-        qrels = self.qrels(split)
-        absent = set(self.absent([qrel.passage_id for qrel in qrels]))
-        judged = [qrel for qrel in qrels if qrel.passage_id not in absent]
-        passages = self.texts([qrel.passage_id for qrel in judged])
-        rows = [
-            (
-                qrel.query_id,
-                texts[qrel.query_id],
-                qrel.passage_id,
-                passage,
-                qrel.grade,
-                own and own.text,
-                own and own.start,
-            )
-            for qrel, passage in zip(judged, passages, strict=True)
-            for own in answers.get((qrel.query_id, qrel.passage_id), [None])
-        ]
+        pair = ["query_id", "passage_id"]
+        judged = self.qrel_table(split).to_pandas()
+        rows = self.find(judged["passage_id"].tolist())
+        judged = judged[rows >= 0].assign(passage=self.texts_at(rows[rows >= 0]))
+        queries = self.query_table(split).select(["query_id", "text"]).to_pandas()
+        answers = self.answer_table(split).select([*pair, "text", "start"]).to_pandas()
+        answers = answers.rename(columns={"text": "answer", "start": "answer_start"})
+        frame = judged.merge(queries.rename(columns={"text": "query"}), on="query_id", how="left")
+        frame = frame.rename(columns={"grade": "label"}).merge(answers, on=pair, how="left")
+        frame["answer"] = frame["answer"].astype(object).where(frame["answer"].notna(), None)
         names = ["query_id", "query", "passage_id", "passage", "label", "answer", "answer_start"]
-        frame = pandas.DataFrame(rows, columns=names)
-        return frame.astype({"answer_start": "Int64"})
+        return frame[names].astype({"answer_start": "Int64"})
 
     # -- passages ----------------------------------------------------------------------------------
 
     @cached_property
     def shard_paths(self) -> list[Path]:
         """The passage shards, in order."""
-        # by number: shard 100,000 has one more digit
-        paths = sorted(
-            (self.path / "passages").glob("[0-9]*.arrow"),
-            key=lambda path: (len(path.name), path.name),
-        )
-        if len(paths) != self._facts.shards:
-            raise bad_input(
-                self.path,
-                wanted=f"{self._facts.shards} passage shards",
-                found=f"{len(paths)}",
-                do=_AGAIN,
-            )
-        return paths
+        return shard_files(self.path / "passages", self._facts.shards)
 
     @cached_property
     def _files(self) -> list[ArrowFile]:
         files = [open_shard(path) for path in self.shard_paths]
-        if (rows := sum(map(len, files))) != len(self):
-            raise bad_input(
-                self.path, wanted=f"{len(self):,} passages", found=f"{rows:,}", do=_AGAIN
-            )
+        check_count(self.path, "passages", len(self), sum(map(len, files)))
         return files
 
     @property
@@ -454,10 +392,7 @@ class Collection(Shown):
 
     def queries(self, split: str) -> list[Query]:
         """Return the queries of a split."""
-        self.require(split)
-        rows = _rows(
-            self.path / "queries" / f"{split}.parquet", QUERIES, self._facts.splits[split].queries
-        )
+        rows = zip(*_lists(self.query_table(split)), strict=True)
         return [Query(query_id, text, dict(fields or ())) for query_id, text, fields in rows]
 
     def query_table(self, split: str) -> pa.Table:
@@ -465,22 +400,14 @@ class Collection(Shown):
         object each.
         """
         self.require(split)
-        return _table(
-            self.path / "queries" / f"{split}.parquet", QUERIES, self._facts.splits[split].queries
-        )
+        return self._table(QUERIES, f"queries/{split}", self._facts.splits[split].queries)
 
     def query_texts(self, split: str) -> Iterator[tuple[str, str]]:
         """Stream (query id, text) of a split without an object per query, for millions of them."""
         self.require(split)
-        path = self.path / "queries" / f"{split}.parquet"
-        names = ["query_id", "text"]
-        try:
-            with pq.ParquetFile(verified(path)) as file:
-                for batch in file.iter_batches(columns=names):
-                    _check(batch, QUERIES)
-                    yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
-        except _UNREADABLE as error:
-            raise _unreadable(path, names, error) from error
+        rows = self._facts.splits[split].queries
+        for batch in self._table(_TEXTS, f"queries/{split}", rows).to_batches(BATCH):
+            yield from zip(*_lists(batch), strict=True)
 
     def qrels_names(self, split: str) -> list[str]:
         """Return the names of a split's further judgement sets, in the order added; the first set
@@ -495,16 +422,13 @@ class Collection(Shown):
         Raises:
             InputError: no such split, or no such set (the message names the existing ones).
         """
-        return Qrels(map(Qrel._make, _rows(*self._qrels_file(split, name))))
+        return Qrels(map(Qrel, *_lists(self.qrel_table(split, name))))
 
     def qrel_table(self, split: str, name: str | None = None) -> pa.Table:
         """Return ``qrels`` as columns named like the fields of ``Qrel``, for millions of them
         without an object each.
         """
-        return _table(*self._qrels_file(split, name))
-
-    def _qrels_file(self, split: str, name: str | None) -> tuple[Path, pa.Schema, int]:
-        names = self.qrels_names(split)
+        names, facts = self.qrels_names(split), self._facts.splits[split]
         if name is not None and name not in names:
             raise bad_input(
                 self.path,
@@ -512,31 +436,26 @@ class Collection(Shown):
                 found=", ".join(names) or "one set without a name",
                 do=or_closest(name, names, "give one of these to --qrels-name, or leave it out"),
             )
-        facts = self._facts.splits[split]
-        if name:
-            return self.path / "qrels" / f"{split}.{name}.parquet", QRELS, facts.qrels_sets[name]
-        return self.path / "qrels" / f"{split}.parquet", QRELS, facts.qrels
+        if name is None:
+            return self._table(QRELS, f"qrels/{split}", facts.qrels)
+        return self._table(QRELS, f"qrels/{split}.{name}", facts.qrels_sets[name])
 
     def answers(self, split: str) -> list[Answer]:
         """Return the answers of a split; empty where the source has none."""
-        file = self._answers_file(split)
-        return list(map(Answer._make, _rows(*file))) if file else []
+        return list(map(Answer, *_lists(self.answer_table(split))))
 
     def answer_table(self, split: str) -> pa.Table:
         """Return ``answers`` as columns named like the fields of ``Answer``, for millions of them
         without an object each.
         """
-        file = self._answers_file(split)
-        return _table(*file) if file else ANSWERS.empty_table()
-
-    def _answers_file(self, split: str) -> tuple[Path, pa.Schema, int] | None:
         self.require(split)
-        path, rows = self.path / "answers" / f"{split}.parquet", self._facts.splits[split].answers
-        return (path, ANSWERS, rows) if rows or path.exists() else None
+        name, rows = f"answers/{split}", self._facts.splits[split].answers
+        if not rows and not (self.path / f"{name}.parquet").exists():
+            return ANSWERS.empty_table()
+        return self._table(ANSWERS, name, rows)
 
-
-# a text that is not UTF-8 is a ValueError
-_UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError)
+    def _table(self, schema: pa.Schema, name: str, rows: int) -> pa.Table:
+        return read_table(self.path / f"{name}.parquet", schema, rows)
 
 
 def _numbered(records: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -552,46 +471,8 @@ def _numbered(records: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
         yield number, record
 
 
-def _rows(path: Path, schema: pa.Schema, rows: int) -> Iterator[tuple]:
-    try:
-        return zip(
-            *(column.to_pylist() for column in _table(path, schema, rows).columns), strict=True
-        )
-    except ValueError as error:
-        raise _unreadable(path, schema.names, error) from error
-
-
-def _table(path: Path, schema: pa.Schema, rows: int) -> pa.Table:
-    try:
-        # in this thread alone: Arrow waits for threads forever where the system gives it none
-        with pq.ParquetFile(verified(path)) as file:
-            table = file.read(schema.names, use_threads=False).select(schema.names)
-        _check(table, schema)
-    except _UNREADABLE as error:
-        raise _unreadable(path, schema.names, error) from error
-    if len(table) != rows:
-        raise bad_input(
-            path,
-            wanted=f"{rows:,} rows, as the collection's manifest says",
-            found=f"{len(table):,}",
-            do=_AGAIN,
-        )
-    return table
-
-
-def _check(table: pa.Table | pa.RecordBatch, schema: pa.Schema) -> None:
-    """Check that columns have the schema's types, and nulls only where a field is optional."""
-    for of, column in zip(table.schema, table.columns, strict=True):
-        if of.type != schema.field(of.name).type:
-            raise ValueError(f"{of.name} as {of.type}")
-        if column.null_count and of.name not in _OPTIONAL:
-            raise ValueError(f"{column.null_count:,} nulls in {of.name}")
-
-
-def _unreadable(path: Path, names: Sequence[str], error: Exception) -> InputError:
-    return bad_input(
-        path, wanted=f"a table of {', '.join(names)}", found=str(error).splitlines()[0], do=_AGAIN
-    )
+def _lists(table: pa.Table | pa.RecordBatch) -> list[list[Any]]:
+    return [column.to_pylist() for column in table.columns]
 
 
 def find_collection(place: Collection | str | Path) -> Collection:

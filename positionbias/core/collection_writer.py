@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import stat
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import chain
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -40,6 +39,7 @@ from positionbias.core.shards import (
     CHECKSUM_MODULUS,
     Shard,
     columns_checksum,
+    encoded_batches,
     not_unicode,
     open_shard,
     rows_checksum,
@@ -58,22 +58,28 @@ SHARD_CHARACTERS = 16 << 20
 SPLIT_ROWS = 65_536
 
 
-class StoredPassages(Protocol):
-    """Passages of an existing collection."""
+class Texts(NamedTuple):
+    """Some passages by column: ids and texts in UTF-8, and the lengths of the texts in
+    characters.
+    """
+
+    ids: Sequence[bytes]
+    texts: Sequence[bytes]
+    characters: Sequence[int]
+
+
+class _Stored(Protocol):
+    """What is copied of a stored collection."""
+
+    passages_checksum: str
+
+    @property
+    def shard_paths(self) -> list[Path]: ...
+
+    @property
+    def cache(self) -> Path: ...
 
     def __len__(self) -> int: ...
-
-    @property
-    def shard_paths(self) -> list[Path]:
-        """The shards, in order."""
-
-    @property
-    def passages_checksum(self) -> str:
-        """The checksum of all passages."""
-
-    @property
-    def cache(self) -> Path:
-        """The folder of their indexes."""
 
 
 class CollectionWriter:
@@ -89,7 +95,7 @@ class CollectionWriter:
         self._map_shards: MapShards = map
         self._splits: dict[str, SplitWriter] = {}
         self._written: set[tuple[str, str]] = set()
-        self._finished = False
+        self.finished = False  # then the folder is discarded
         (folder / "passages").mkdir(exist_ok=True)  # exists when an interrupted run is resumed
 
     def shard_path(self, index: int) -> Path:
@@ -100,17 +106,15 @@ class CollectionWriter:
         """Stream passages into shards of 65,536 passages or 16 million characters, in this
         process.
         """
-        iterator = iter(passages)
-        for first in iterator:
-            self._add(write_shard(self.shard_path(self._shards), _one_shard(first, iterator)))
+        self.add_texts(map(Texts._make, encoded_batches(passages)))
 
     def add_texts(self, batches: Iterable[Texts]) -> None:
         """Stream passages as ``add_passages`` does, given by column, in batches small enough for
         memory.
         """
-        stream = _PassageStream(batches)
-        while stream.more():
-            self._add(write_encoded(self.shard_path(self._shards), stream.one_shard()))
+        for _, parts in groupby(_by_shard(batches), key=itemgetter(0)):
+            path = self.shard_path(self._shards)
+            self._add(write_encoded(path, ((ids, texts) for _, ids, texts in parts)))
 
     def add_shards(
         self,
@@ -146,8 +150,8 @@ class CollectionWriter:
         for _ in self.add_shards(Shard, partial(_make_shard, passages_of), blocks, map_shards):
             pass
 
-    def share_passages(self, collection: StoredPassages) -> None:
-        """Copy all passages of another collection, verified, and their index from its cache.
+    def share_passages(self, collection: _Stored) -> None:
+        """Copy all passages of another collection, verified, and the indexes in its cache.
 
         They are copies, not links: damage to one file must not damage two collections.
 
@@ -159,8 +163,9 @@ class CollectionWriter:
             self._shards += 1
         checksum = collection.passages_checksum
         self._passages = Shard(len(collection), int(checksum, 16))
-        with suppress(OSError):  # otherwise the index is rebuilt
-            _copy_files(collection.cache, self.folder / CACHE)
+        hidden = shutil.ignore_patterns(".*")  # unfinished files
+        with suppress(OSError):  # otherwise indexes are rebuilt
+            shutil.copytree(collection.cache, self.folder / CACHE, ignore=hidden)
         with suppress(OSError, ValueError, InputError):
             PassageIndex(self.folder / INDEX, len(collection), checksum)
             self._indexed = True
@@ -259,7 +264,11 @@ class CollectionWriter:
             "passages_checksum": passages,
             "passages": count,
             "shards": self._shards,
-            "splits": {name: _recorded(split) for name, split in splits.items()},
+            "splits": {
+                # most splits have one judgement set
+                name: {fact: value for fact, value in asdict(split).items() if value != {}}
+                for name, split in splits.items()
+            },
             **({"absent": absent} if absent else {}),
             **manifest.content,
         }
@@ -271,7 +280,7 @@ class CollectionWriter:
             provenance=facts,
         )
         write_manifest(self.folder / MANIFEST, made)
-        self._finished = True
+        self.finished = True
 
     def _absent(self, index: PassageIndex, allow: bool) -> dict[str, dict[str, int]]:
         """Count the judgements of absent passages, and these passages, by split."""
@@ -300,55 +309,24 @@ class CollectionWriter:
         """The number of passages written so far."""
         return self._passages.count
 
-    @property
-    def finished(self) -> bool:
-        """True once ``finish`` has been called; otherwise the folder is discarded."""
-        return self._finished
 
-
-class Texts(NamedTuple):
-    """Some passages by column: ids and texts in UTF-8, and the lengths of the texts in
-    characters.
+def _by_shard(
+    batches: Iterable[Texts],
+) -> Iterator[tuple[int, Sequence[bytes], Sequence[bytes]]]:
+    """Yield ids and texts with the number of their shard; the passage that fills a shard is its
+    last.
     """
-
-    ids: Sequence[bytes]
-    texts: Sequence[bytes]
-    characters: Sequence[int]
-
-
-class _PassageStream:
-    """Batches of passages, cut at the ends of shards."""
-
-    def __init__(self, batches: Iterable[Texts]) -> None:
-        self._batches = (batch for batch in batches if batch.ids)
-        self._left: Texts | None = None
-
-    def more(self) -> bool:
-        """Return True if passages are left."""
-        self._left = self._left or next(self._batches, None)
-        return self._left is not None
-
-    def one_shard(self) -> Iterator[tuple[Sequence[bytes], Sequence[bytes]]]:
-        """Yield the next passages, as many as fit in one shard."""
-        passages, characters = SHARD_PASSAGES, SHARD_CHARACTERS
-        while passages > 0 and characters > 0 and self.more():
-            assert self._left is not None
-            ids, texts, lengths = self._left
-            held = np.cumsum(lengths)
-            end = min(
-                passages, len(ids), int(np.searchsorted(held, characters)) + 1
-            )  # the passage that fills a shard is its last
-            yield ids[:end], texts[:end]
-            passages, characters = passages - end, characters - int(held[:end][-1])
-            self._left = Texts(ids[end:], texts[end:], lengths[end:]) if end < len(ids) else None
-
-
-class _Held(NamedTuple):
-    """Unwritten records, by column."""
-
-    queries: list[list[Any]]
-    qrels: list[list[Any]]
-    answers: list[list[Any]]
+    shard = passages = characters = 0
+    for ids, texts, lengths in batches:
+        while ids:
+            held = characters + np.cumsum(lengths)
+            filled = int(np.searchsorted(held, SHARD_CHARACTERS)) + 1
+            end = min(len(ids), SHARD_PASSAGES - passages, filled)
+            yield shard, ids[:end], texts[:end]
+            passages, characters = passages + end, int(held[end - 1])
+            if passages == SHARD_PASSAGES or characters >= SHARD_CHARACTERS:
+                shard, passages, characters = shard + 1, 0, 0
+            ids, texts, lengths = ids[end:], texts[end:], lengths[end:]
 
 
 class SplitWriter:
@@ -367,7 +345,7 @@ class SplitWriter:
         self._qrels = _RowFile(folder / "qrels" / f"{split}.parquet", QRELS)
         self._answers: _RowFile | None = None
         self._sets: dict[str, _RowFile] = {}
-        self._held = _nothing()
+        self._held = _no_records()
 
     def add(
         self, queries: Sequence[Query], qrels: Sequence[Qrel] = (), answers: Sequence[Answer] = ()
@@ -378,11 +356,8 @@ class SplitWriter:
             InputError: a repeated query id, or a judgement or answer of a query outside the split;
                 it may concern an earlier batch.
         """
-        self.add_columns(
-            zip(*_query_rows(queries), strict=True),
-            zip(*qrels, strict=True),
-            zip(*answers, strict=True),
-        )
+        rows = [(query.query_id, query.text, sorted(query.fields.items())) for query in queries]
+        self.add_columns(*(zip(*records, strict=True) for records in (rows, qrels, answers)))
 
     def add_columns(
         self,
@@ -411,15 +386,14 @@ class SplitWriter:
             if answers[0]:
                 self._answers = self._answers or _RowFile(self.answers_path, ANSWERS)
                 self._answers.write(answers)
-        self._held = _nothing()
+        self._held = _no_records()
 
     def _check_new(self, query_ids: Sequence[str]) -> None:
         new = self._known.add(_keys(query_ids)).new
         if not new.all():
-            twice = query_ids[int(new.argmin())]
             raise InputError(
-                f"split {self._split!r}: wanted every query id once; found {twice!r} twice; rename "
-                "or drop one"
+                f"split {self._split!r}: wanted every query id once; found "
+                f"{query_ids[int(new.argmin())]!r} twice; rename or drop one"
             )
 
     def _check_known(self, what: str, query_ids: Sequence[str]) -> None:
@@ -436,9 +410,8 @@ class SplitWriter:
             InputError: a judgement of a query outside the split.
         """
         self._write()
-        self._sets[name] = _RowFile(
-            self._folder / "qrels" / f"{self._split}.{name}.parquet", QRELS, first=(name,)
-        )
+        path = self._folder / "qrels" / f"{self._split}.{name}.parquet"
+        self._sets[name] = _RowFile(path, QRELS, first=(name,))
         with self._in_unicode():
             self._check_known("qrels", [qrel.query_id for qrel in qrels])
             self._sets[name].write(list(zip(*qrels, strict=True)))
@@ -468,21 +441,15 @@ class SplitWriter:
     def close(self) -> SplitFacts:
         """Write what is left and return the facts for the manifest."""
         self._write()
-        files = [
-            self._queries,
-            self._qrels,
-            *([self._answers] if self._answers else []),
-            *self._sets.values(),
-        ]
+        files = [self._queries, self._qrels, *self._sets.values()]
+        files += [self._answers] if self._answers else []
         for file in files:
             file.close()
-        checksum = f"{sum(file.checksum for file in files) % CHECKSUM_MODULUS:032x}"
-        answers = self._answers.count if self._answers else 0
         return SplitFacts(
             self._queries.count,
             self._qrels.count,
-            answers,
-            checksum,
+            self._answers.count if self._answers else 0,
+            f"{sum(file.checksum for file in files) % CHECKSUM_MODULUS:032x}",
             {name: file.count for name, file in self._sets.items()},
         )
 
@@ -517,8 +484,9 @@ class _RowFile:
         self._writer.close()
 
 
-def _nothing() -> _Held:
-    return _Held(*([[] for _ in schema] for schema in (QUERIES, QRELS, ANSWERS)))
+def _no_records() -> list[list[list[Any]]]:
+    """Return empty columns of queries, judgements and answers."""
+    return [[[] for _ in schema] for schema in (QUERIES, QRELS, ANSWERS)]
 
 
 def _keys(ids: Iterable[str]) -> np.ndarray:
@@ -538,29 +506,6 @@ def _absent_of(path: Path, index: PassageIndex) -> Counter[str]:
     return found
 
 
-def _recorded(split: SplitFacts) -> JsonObject:
-    # most splits have one judgement set
-    return {name: value for name, value in asdict(split).items() if value != {}}
-
-
-def _copy_files(source: Path, target: Path) -> None:
-    """Copy a folder's regular files, but no links, which may lead anywhere, and no hidden files,
-    which are unfinished.
-    """
-    for folder, names, files in os.walk(source):
-        names[:] = [name for name in names if not name.startswith(".")]
-        place = target / Path(folder).relative_to(source)
-        place.mkdir(parents=True, exist_ok=True)
-        for name in files:
-            path = Path(folder, name)
-            if not name.startswith(".") and stat.S_ISREG(path.lstat().st_mode):
-                shutil.copyfile(path, place / name)
-
-
-def _query_rows(queries: Iterable[Query]) -> list[tuple[str, str, list[tuple[str, str]]]]:
-    return [(query.query_id, query.text, sorted(query.fields.items())) for query in queries]
-
-
 def _check_name(what: str, name: str) -> None:
     if not re.fullmatch(NAME, name):
         raise InputError(
@@ -572,16 +517,6 @@ def _check_name(what: str, name: str) -> None:
             f"{what} {name!r}: wanted a name that may be a file's on every system; found one that "
             "Windows keeps; rename it"
         )
-
-
-def _one_shard(first: Passage, rest: Iterator[Passage]) -> Iterator[Passage]:
-    """Yield ``first`` and as many of the rest as fit in its shard."""
-    held = 0
-    for number, passage in enumerate(chain([first], rest), 1):
-        yield passage
-        held += len(passage.text)
-        if number == SHARD_PASSAGES or held >= SHARD_CHARACTERS:
-            return
 
 
 def _make_shard(passages_of: Callable[[Any], Iterable[Passage]], block: Any, path: Path) -> Shard:

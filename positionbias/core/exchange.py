@@ -1,10 +1,8 @@
-"""Read runs and judgements from the forms of other packages: column names, ids, and rows of frames
-and dicts.
-"""
+"""Runs and judgements from the forms of other packages: ids, and rows of frames and dicts."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -14,27 +12,17 @@ from positionbias.core.errors import InputError, SettingError, bad_input
 if TYPE_CHECKING:
     import pandas
 
-__all__ = [
-    "GRADE",
-    "PASSAGE",
-    "QUERY",
-    "SCORE",
-    "Form",
-    "frame_rows",
-    "identifier",
-    "in_form",
-    "record_rows",
-    "rows_by_query",
-]
+__all__ = ["Form", "check_frame", "frame_rows", "identifier", "in_form", "rows_by_query"]
 
 Form = Literal["ir_measures", "pyterrier"]
-
-# the names of a column: ours, ir_measures', PyTerrier's
-QUERY = ("query_id", "qid")
-PASSAGE = ("passage_id", "doc_id", "docno")
-SCORE = ("score",)
-GRADE = ("grade", "relevance", "label")
 _PYTERRIER = {"query_id": "qid", "doc_id": "docno", "relevance": "label"}
+# the names of a column: ours, ir_measures', PyTerrier's
+_NAMES = {
+    "query_id": ("query_id", "qid"),
+    "passage_id": ("passage_id", "doc_id", "docno"),
+    "score": ("score",),
+    "grade": ("grade", "relevance", "label"),
+}
 
 
 def identifier(value: object, source: str) -> str:
@@ -52,42 +40,39 @@ def identifier(value: object, source: str) -> str:
     )
 
 
-def frame_rows(frame: Any, *columns: tuple[str, ...], source: str) -> Iterator[tuple[Any, ...]]:
-    """Return the rows of a data frame in these columns, each found by the first of its names in the
-    frame.
+def check_frame(frame: Any, source: str) -> None:
+    """Check that an object is a data frame.
 
     Raises:
-        InputError: not a data frame, or a missing column.
+        InputError: it is not.
     """
     if not hasattr(frame, "columns") or not hasattr(frame, "itertuples"):
         raise bad_input(
             source, wanted="a pandas data frame", found=type(frame).__name__, do="convert it"
         )
-    found = [next((name for name in names if name in frame.columns), None) for names in columns]
-    if None in found:
-        wanted = f"a column {' or '.join(columns[found.index(None)])}"
-        raise bad_input(
-            source,
-            wanted=wanted,
-            found=", ".join(map(str, frame.columns)),
-            do="rename the frame's columns",
-        )
-    return zip(*(frame[name].tolist() for name in found), strict=True)
 
 
-def record_rows(records: Any, *fields: str, source: str) -> Iterator[tuple[Any, ...]]:
-    """Yield these fields of each record.
+def frame_rows(frame: Any, value: str, source: str) -> Iterator[tuple[str, str, Any]]:
+    """Yield the query id, passage id and ``value`` ("score" or "grade") of a data frame's rows; its
+    columns have our names, ir_measures' or PyTerrier's.
 
     Raises:
-        InputError: an object without these fields.
+        InputError: not a data frame, a missing column, or an id that ``identifier`` refuses.
     """
-    wanted, do = f"records of {', '.join(fields)}", "give ir_measures' records"
-    if not isinstance(records, Iterable):
-        raise bad_input(source, wanted=wanted, found=type(records).__name__, do=do)
-    for one in records:
-        if not all(hasattr(one, name) for name in fields):
-            raise bad_input(source, wanted=wanted, found=repr(one), do=do)
-        yield tuple(getattr(one, name) for name in fields)
+    check_frame(frame, source)
+    columns = []
+    for names in (_NAMES["query_id"], _NAMES["passage_id"], _NAMES[value]):
+        known = [name for name in names if name in frame.columns]
+        if not known:
+            raise bad_input(
+                source,
+                wanted=f"a column {' or '.join(names)}",
+                found=", ".join(map(str, frame.columns)),
+                do="rename the frame's columns",
+            )
+        columns.append(frame[known[0]].tolist())
+    for query_id, passage_id, item in zip(*columns, strict=True):
+        yield identifier(query_id, source), identifier(passage_id, source), item
 
 
 def rows_by_query(
@@ -101,17 +86,13 @@ def rows_by_query(
     rows = table.values() if isinstance(table, Mapping) else [None]
     if not isinstance(table, Mapping) or not all(isinstance(row, Mapping) for row in rows):
         found = type(table).__name__ + (" of other values" if isinstance(table, Mapping) else "")
-        wanted = f"{{query: {{passage: {values}}}}}"
         raise InputError(
-            f"{source}: wanted {wanted}; found {found}; frames, files and records have "
-            "constructors of their own"
+            f"{source}: wanted {{query: {{passage: {values}}}}}; found {found}; frames and files "
+            "have constructors of their own"
         )
     for query_id, row in table.items():
-        yield (
-            identifier(query_id, source),
-            [identifier(passage_id, source) for passage_id in row],
-            list(row.values()),
-        )
+        passage_ids = [identifier(passage_id, source) for passage_id in row]
+        yield identifier(query_id, source), passage_ids, list(row.values())
 
 
 def in_form(frame: pandas.DataFrame, form: Form) -> pandas.DataFrame:

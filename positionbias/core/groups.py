@@ -39,7 +39,15 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.schema import Count, read_as
-from positionbias.core.shards import Shard, pairs_checksum, rows_checksum
+from positionbias.core.seal import AGAIN
+from positionbias.core.shards import (
+    CHECKSUM_MODULUS,
+    Shard,
+    check_count,
+    columns_checksum,
+    rows_checksum,
+    shard_files,
+)
 from positionbias.core.steps import MapShards, make_shards
 
 __all__ = [
@@ -54,10 +62,8 @@ __all__ = [
 
 Item = TypeVar("Item")
 KIND = "trainset"
-_AGAIN = "restore it from a copy, or make the training set again"
 _BATCH = 16_384
 _OPTIONAL = frozenset({"teacher_scores"})
-_MODULUS = 1 << 128
 _GROUPS = pa.schema(
     [
         ("query_id", pa.string()),
@@ -110,7 +116,7 @@ class Groups:
         self.path = Path(path)
         self.manifest = read_manifest(self.path, kind=KIND)
         self._facts = read_as(
-            _Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True
+            _Content, self.manifest.content, manifest_path(self.path), do=AGAIN, more=True
         )
         self.name, self.checksum = self.manifest.name, self._facts.checksum
         self.splits = self._facts.splits
@@ -163,26 +169,8 @@ class Groups:
 
     @cached_property
     def _files(self) -> list[ArrowFile]:
-        # by number: shard 100,000 has one more digit
-        paths = sorted(
-            (self.path / "groups").glob("[0-9]*.arrow"),
-            key=lambda path: (len(path.name), path.name),
-        )
-        if len(paths) != self._facts.shards:
-            raise bad_input(
-                self.path,
-                wanted=f"{self._facts.shards} shards of groups",
-                found=str(len(paths)),
-                do=_AGAIN,
-            )
-        files = [_open(path) for path in paths]
-        if (rows := sum(map(len, files))) != self._facts.groups:
-            raise bad_input(
-                self.path,
-                wanted=f"{self._facts.groups:,} training groups",
-                found=f"{rows:,}",
-                do=_AGAIN,
-            )
+        files = [_open(path) for path in shard_files(self.path / "groups", self._facts.shards)]
+        check_count(self.path, "training groups", self._facts.groups, sum(map(len, files)))
         return files
 
     @cached_property
@@ -250,7 +238,7 @@ def shard_batches(path: Path) -> Iterator[pa.RecordBatch]:
 
 
 def _open(path: Path) -> ArrowFile:
-    return ArrowFile(path, _GROUPS, do=_AGAIN, nulls=_OPTIONAL)
+    return ArrowFile(path, _GROUPS, do=AGAIN, nulls=_OPTIONAL)
 
 
 def groups_of_batch(batch: pa.RecordBatch) -> Iterator[TrainingGroup]:
@@ -295,7 +283,7 @@ def write_groups(
     ):
         count, checksum, shards = count + facts.count, checksum + facts.checksum, shards + 1
     counted = {
-        "checksum": f"{checksum % _MODULUS:032x}",
+        "checksum": f"{checksum % CHECKSUM_MODULUS:032x}",
         "groups": count,
         "shards": shards,
         "splits": list(splits),
@@ -323,7 +311,7 @@ def _make(
         ):
             writer.write_batch(batch)
             count, checksum = count + len(batch), checksum + own
-    return Shard(count, checksum % _MODULUS)
+    return Shard(count, checksum % CHECKSUM_MODULUS)
 
 
 def _of_groups(groups: Iterator[TrainingGroup]) -> Iterator[tuple[pa.RecordBatch, int]]:
@@ -359,7 +347,8 @@ def _of_triples(triples: Triples) -> Iterator[tuple[pa.RecordBatch, int]]:
             pa.nulls(len(pairs), _GROUPS.field("teacher_scores").type),
         ]
         ids = query_ids.cast(pa.binary()).to_pylist()
-        checksum = pairs_checksum(ids, [repr(pair).encode() for pair in pairs], (1, 0), None)
+        same = [[item] * len(pairs) for item in (b"(1, 0)", b"None")]
+        checksum = columns_checksum([ids, [repr(pair).encode() for pair in pairs], *same])
         yield pa.record_batch(columns, schema=_GROUPS), checksum
 
 

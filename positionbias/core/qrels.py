@@ -9,23 +9,14 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas
 
 from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.exchange import (
-    GRADE,
-    PASSAGE,
-    QUERY,
-    Form,
-    frame_rows,
-    identifier,
-    in_form,
-    record_rows,
-    rows_by_query,
-)
+from positionbias.core.exchange import Form, frame_rows, in_form, rows_by_query
 from positionbias.core.files import byte_writer
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.publish import atomic_file
@@ -33,7 +24,6 @@ from positionbias.core.records import HIGHEST_GRADE, Qrel
 
 if TYPE_CHECKING:
     import ir_measures
-    import pandas
 
 __all__ = [
     "BEIR_HEADER",
@@ -48,16 +38,10 @@ __all__ = [
 BEIR_HEADER = ("query-id", "corpus-id", "score")
 
 
-class _Columns(NamedTuple):
-    """The columns of a form: in words, their number, and where query, passage and grade stand."""
-
-    wanted: str
-    number: int
-    places: tuple[int, int, int]
-
-
-_TREC = _Columns("four columns: query iteration passage grade", 4, (0, 2, 3))
-_BEIR = _Columns(f"three columns: {' '.join(BEIR_HEADER)}", 3, (0, 1, 2))
+# in words, the number of columns, and where query, passage and grade stand
+_Columns = tuple[str, int, tuple[int, int, int]]
+_TREC: _Columns = ("four columns: query iteration passage grade", 4, (0, 2, 3))
+_BEIR: _Columns = (f"three columns: {' '.join(BEIR_HEADER)}", 3, (0, 1, 2))
 
 
 class Qrels(list[Qrel]):
@@ -110,16 +94,11 @@ class Qrels(list[Qrel]):
                 "Qrels",
                 wanted="records of Qrel",
                 found=found,
-                do="use from_ir_measures, from_frame or from_file",
+                do="use from_frame or from_file",
             )
 
     def __repr__(self) -> str:
         return f"Qrels({len({qrel.query_id for qrel in self}):,} queries, {len(self):,} judgements)"
-
-    @classmethod
-    def from_dict(cls, grades: Mapping[str, Mapping[str, int]]) -> Qrels:
-        """Make judgements of ``{query: {passage: grade}}``, like ``Qrels`` itself."""
-        return cls(grades)
 
     @classmethod
     def from_file(cls, path: Place) -> Qrels:
@@ -139,7 +118,8 @@ class Qrels(list[Qrel]):
     @classmethod
     def from_frame(cls, frame: pandas.DataFrame) -> Qrels:
         """Make judgements of a pandas data frame with the columns of PyTerrier (qid, docno, label),
-        ir_measures (query_id, doc_id, relevance) or ours.
+        ir_measures (query_id, doc_id, relevance) or ours; ir_measures' records are
+        ``pandas.DataFrame(records)``.
 
         Raises:
             InputError: a missing column, a pair judged twice, and as ``Qrels``.
@@ -151,29 +131,7 @@ class Qrels(list[Qrel]):
             ... ).to_dict()
             {'q1': {'p1': 1}}
         """
-        return cls(
-            _qrels_of(
-                frame_rows(frame, QUERY, PASSAGE, GRADE, source="Qrels.from_frame"),
-                "Qrels.from_frame",
-            )
-        )
-
-    @classmethod
-    def from_ir_measures(cls, qrels: Iterable[ir_measures.Qrel]) -> Qrels:
-        """Make judgements of ``ir_measures.Qrel`` records; their iteration is not used.
-
-        Raises:
-            InputError: a pair judged twice, and as ``Qrels``.
-
-        Example:
-            >>> import ir_measures, positionbias as pb
-            >>> pb.Qrels.from_ir_measures(ir_measures.read_trec_qrels("qrels.txt"))
-            Qrels(6 queries, ... judgements)
-        """
-        rows = record_rows(
-            qrels, "query_id", "doc_id", "relevance", source="Qrels.from_ir_measures"
-        )
-        return cls(_qrels_of(rows, "Qrels.from_ir_measures"))
+        return cls(_qrels_of(frame_rows(frame, "grade", "Qrels.from_frame"), "Qrels.from_frame"))
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Return ``{query: {passage: grade}}``."""
@@ -193,17 +151,13 @@ class Qrels(list[Qrel]):
             0  q1    p1      1
             1  q1    p2      0
         """
-        import pandas
-
         return in_form(pandas.DataFrame(self, columns=list(self.columns)), form)
 
-    def to_ir_measures(self) -> Iterator[ir_measures.Qrel]:
-        """Yield an ``ir_measures.Qrel`` for each judgement."""
+    def itertuples(self) -> Iterator[ir_measures.Qrel]:
+        """Yield an ``ir_measures.Qrel`` for each judgement: ir_measures reads a frame so."""
         import ir_measures
 
         return (ir_measures.Qrel(*qrel) for qrel in self)
-
-    itertuples = to_ir_measures  # ir_measures reads a frame by these
 
     def save(self, path: Place, *, overwrite: bool = False) -> Path:
         """Write the judgements in TREC's form, gzipped for ``.gz``; return their path.
@@ -217,16 +171,16 @@ class Qrels(list[Qrel]):
         return place
 
 
-def _qrels_of(rows: Iterable[tuple[Any, Any, Any]], source: str) -> Iterable[Qrel]:
+def _qrels_of(rows: Iterable[tuple[str, str, Any]], source: str) -> Iterable[Qrel]:
     """Return checked records of queries, passages and grades."""
-    found: dict[tuple[str, str], Qrel] = {}
+    records: dict[tuple[str, str], Qrel] = {}
     for query_id, passage_id, grade in rows:
-        pair = identifier(query_id, source), identifier(passage_id, source)
-        if pair in found:
-            again = f"passage {pair[1]!r} of query {pair[0]!r} again"
+        if (query_id, passage_id) in records:
+            again = f"passage {passage_id!r} of query {query_id!r} again"
             raise bad_input(source, wanted="each pair judged once", found=again, do="drop one")
-        found[pair] = Qrel(*pair, _grade(grade, source, "convert it"))
-    return found.values()
+        record = Qrel(query_id, passage_id, _grade(grade, source, "convert it"))
+        records[query_id, passage_id] = record
+    return records.values()
 
 
 def read_qrels(path: Path | str) -> list[Qrel]:
@@ -266,7 +220,7 @@ def numbered_qrels(
             empty = False
             yield number, _parse(source, number, line, columns)
     if empty:
-        raise bad_input(source, wanted=columns.wanted, found="an empty file", do="check the path")
+        raise bad_input(source, wanted=columns[0], found="an empty file", do="check the path")
 
 
 class PairHashes:
@@ -308,13 +262,12 @@ class PairHashes:
                 )
 
 
-def _parse(source: Path | str, number: int, line: str, columns: _Columns) -> Qrel:
-    parts, do = line.split(), "fix or drop the line"
-    if len(parts) != columns.number:
-        raise bad_input(
-            source, line=number, wanted=columns.wanted, found=f"{len(parts)} columns", do=do
-        )
-    query_id, passage_id, grade = (parts[place] for place in columns.places)
+def _parse(source: Path | str, number: int, line: str, form: _Columns) -> Qrel:
+    (wanted, width, places), columns, do = form, line.split(), "fix or drop the line"
+    if len(columns) != width:
+        found = f"{len(columns)} columns"
+        raise bad_input(source, line=number, wanted=wanted, found=found, do=do)
+    query_id, passage_id, grade = (columns[place] for place in places)
     return Qrel(query_id, passage_id, _grade(grade, source, do, number))
 
 

@@ -16,17 +16,7 @@ import numpy as np
 import pandas
 
 from positionbias.core.errors import InputError, check_type
-from positionbias.core.exchange import (
-    PASSAGE,
-    QUERY,
-    SCORE,
-    Form,
-    frame_rows,
-    identifier,
-    in_form,
-    record_rows,
-    rows_by_query,
-)
+from positionbias.core.exchange import Form, frame_rows, in_form, rows_by_query
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.rank_order import Ranking, order_by_score, ordered, ranked
 from positionbias.core.run_files import (
@@ -138,7 +128,8 @@ class Run(Mapping[str, Ranking]):
     @classmethod
     def from_frame(cls, frame: pandas.DataFrame, name: str = "run") -> Run:
         """Make a run of a pandas data frame with the columns of PyTerrier (qid, docno, score),
-        ir_measures (query_id, doc_id, score) or ours.
+        ir_measures (query_id, doc_id, score) or ours; ir_measures' records are
+        ``pandas.DataFrame(records)``.
 
         The order comes from the scores; a column of ranks is not used.
 
@@ -153,37 +144,12 @@ class Run(Mapping[str, Ranking]):
             >>> pb.Run.from_frame(frame)["q1"].passage_ids
             ['p2', 'p1']
         """
-        return cls._from_rows(
-            frame_rows(frame, QUERY, PASSAGE, SCORE, source="Run.from_frame"),
-            name,
-            "Run.from_frame",
-        )
-
-    @classmethod
-    def from_ir_measures(cls, scored: Iterable[ir_measures.ScoredDoc], name: str = "run") -> Run:
-        """Make a run of ``ir_measures.ScoredDoc`` records, in any order.
-
-        Raises:
-            InputError: as ``Run``.
-
-        Example:
-            >>> import ir_measures, positionbias as pb
-            >>> pb.Run.from_ir_measures(ir_measures.read_trec_run("test.run"))
-            Run('run', 18 queries, 108 pairs)
-        """
-        rows = record_rows(scored, "query_id", "doc_id", "score", source="Run.from_ir_measures")
-        return cls._from_rows(rows, name, "Run.from_ir_measures")
-
-    @classmethod
-    def _from_rows(cls, rows: Iterable[tuple[Any, Any, float]], name: str, source: str) -> Run:
-        found: dict[str, tuple[list[str], list[float]]] = {}
-        for query_id, passage_id, score in rows:
-            passages, scores = found.setdefault(identifier(query_id, source), ([], []))
-            passages.append(identifier(passage_id, source))
+        rows: dict[str, tuple[list[str], list[float]]] = {}
+        for query_id, passage_id, score in frame_rows(frame, "score", "Run.from_frame"):
+            passages, scores = rows.setdefault(query_id, ([], []))
+            passages.append(passage_id)
             scores.append(score)
-        return cls(
-            name, ((query_id, passages, scores) for query_id, (passages, scores) in found.items())
-        )
+        return cls(name, ((query_id, *columns) for query_id, columns in rows.items()))
 
     @classmethod
     def of_rows(
@@ -252,24 +218,22 @@ class Run(Mapping[str, Ranking]):
             0  q1    p2    2.0     0
             1  q1    p1    1.0     1
         """
-        frame = in_form(
-            pandas.DataFrame(list(self.to_ir_measures()), columns=list(self.columns)), form
-        )
+        frame = in_form(pandas.DataFrame(list(self.itertuples()), columns=list(self.columns)), form)
         if form == "pyterrier":
             frame["rank"] = [
                 rank for numbers, _ in self._index.values() for rank in range(len(numbers))
             ]
         return frame
 
-    def to_ir_measures(self) -> Iterator[ir_measures.ScoredDoc]:
-        """Yield an ``ir_measures.ScoredDoc`` for each pair, best first and strictly decreasing."""
+    def itertuples(self) -> Iterator[ir_measures.ScoredDoc]:
+        """Yield an ``ir_measures.ScoredDoc`` for each pair, best first and strictly decreasing:
+        ir_measures reads a frame so.
+        """
         from ir_measures import ScoredDoc
 
         for ranking in self.rankings():
             scores = strictly_decreasing(ranking.scores).tolist()
             yield from map(ScoredDoc, repeat(ranking.query_id), ranking.passage_ids, scores)
-
-    itertuples = to_ir_measures  # ir_measures reads a frame by these
 
     def save(self, path: Place, *, overwrite: bool = False) -> Path:
         """Write the run in TREC's form, strictly decreasing within each query, gzipped for ``.gz``;

@@ -11,7 +11,7 @@ import hashlib
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, repeat
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +22,20 @@ import pyarrow.ipc as ipc
 from positionbias.core.arrow_files import ArrowFile, read_arrow
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.records import Passage
+from positionbias.core.seal import AGAIN
 
 __all__ = [
     "CHECKSUM_MODULUS",
     "Shard",
     "Strings",
+    "check_count",
     "columns_checksum",
+    "encoded_batches",
     "not_unicode",
     "open_shard",
-    "pairs_checksum",
     "read_shard",
     "rows_checksum",
+    "shard_files",
     "write_encoded",
     "write_shard",
 ]
@@ -41,9 +44,7 @@ BATCH_PASSAGES = 4_096
 BATCH_BYTES = 4 << 20
 CHECKSUM_MODULUS = 1 << 128
 PASSAGES = pa.schema([("passage_id", pa.string()), ("text", pa.string())])
-_AGAIN = "restore it from a copy, or make the collection again"
 _LENGTH = struct.Struct("<q").pack
-_BETWEEN = struct.Struct("<ii").unpack_from  # two neighbouring offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,79 +60,44 @@ def rows_checksum(rows: Iterable[Sequence[Any]]) -> int:
 
     Collections with the same passages agree on it, however they are sharded or sorted.
     """
-    stream = iter(rows)
-    total = 0
+    stream, total = iter(rows), 0
     while batch := list(islice(stream, BATCH_PASSAGES)):
-        total += _sum_of_digests(_digests(batch))
+        for length in {*map(len, batch)}:
+            alike = (row for row in batch if len(row) == length)
+            total += columns_checksum(list(zip(*alike, strict=True)))
     return total % CHECKSUM_MODULUS
 
 
 def columns_checksum(columns: Sequence[Sequence[Any]]) -> int:
-    """Return the ``rows_checksum`` of rows given by column."""
-    total = 0
+    """Return the ``rows_checksum`` of rows given by column; bytes are items that are encoded
+    already.
+    """
+    total, fresh = 0, hashlib.blake2b(digest_size=16)
     for start in range(0, len(columns[0]), BATCH_PASSAGES):
-        total += _sum_of_digests(
-            _column_digests(
-                [_encoded_column(column[start : start + BATCH_PASSAGES]) for column in columns]
-            )
-        )
+        parts: list[Iterable[bytes]] = []
+        for column in columns:
+            encoded = _encoded(column[start : start + BATCH_PASSAGES])
+            parts += [map(_LENGTH, map(len, encoded)), encoded]
+        digests = []
+        for row in map(b"".join, zip(*parts, strict=True)):
+            digest = fresh.copy()
+            digest.update(row)
+            digests.append(digest.digest())
+        quarters = np.frombuffer(b"".join(digests), "<u4").reshape(-1, 4)
+        for place, value in enumerate(quarters.sum(axis=0, dtype=np.uint64).tolist()):
+            total += value << 32 * place
     return total % CHECKSUM_MODULUS
 
 
-def pairs_checksum(first: Sequence[bytes], second: Sequence[bytes], *same: Any) -> int:
-    """Return the ``rows_checksum`` of rows of two UTF-8 texts followed by the ``same`` items, in
-    less than half the time.
-
-    An import spends a third of its time here.
-    """
-    return _sum_of_digests(_column_digests([first, second], _framed(same)))
-
-
-def _digests(rows: Sequence[Sequence[Any]]) -> Iterator[bytes]:
-    """Yield the hash of each row. Rows of one length are encoded by column, which takes half the
-    time.
-    """
-    if len(set(map(len, rows))) > 1:
-        return (hashlib.blake2b(_framed(row), digest_size=16).digest() for row in rows)
-    return _column_digests([_encoded_column(column) for column in zip(*rows, strict=True)])
-
-
-def _column_digests(columns: Sequence[Sequence[bytes]], rest: bytes = b"") -> Iterator[bytes]:
-    """Yield the hash of each row of encoded columns, followed by ``rest``."""
-    fresh = hashlib.blake2b(digest_size=16)
-    framed = [part for column in columns for part in (map(_LENGTH, map(len, column)), column)]
-    for row in map(b"".join, zip(*framed, *([repeat(rest)] if rest else []), strict=not rest)):
-        digest = fresh.copy()
-        digest.update(row)
-        yield digest.digest()
-
-
-def _encoded_column(column: Sequence[Any]) -> list[bytes]:
+def _encoded(column: Sequence[Any]) -> list[bytes]:
+    """Return items as bytes: texts in UTF-8, others as Python writes them."""
     kinds = set(map(type, column))
-    if kinds == {bytes}:  # already encoded
+    if kinds == {bytes}:
         return list(column)
-    if kinds == {str}:
-        return [item.encode() for item in column]
     if kinds <= {int, type(None)}:  # mostly few distinct values
-        encoded = {item: _encoded(item) for item in set(column)}
-        return [encoded[item] for item in column]
-    return [_encoded(item) for item in column]
-
-
-def _encoded(item: Any) -> bytes:
-    return item.encode() if isinstance(item, str) else repr(item).encode()
-
-
-def _framed(row: Sequence[Any]) -> bytes:
-    return b"".join([part for item in map(_encoded, row) for part in (_LENGTH(len(item)), item)])
-
-
-def _sum_of_digests(digests: Iterable[bytes]) -> int:
-    total, iterator = 0, iter(digests)
-    while data := b"".join(islice(iterator, BATCH_PASSAGES)):
-        quarters = np.frombuffer(data, "<u4").reshape(-1, 4).sum(axis=0, dtype=np.uint64)
-        total += sum(int(value) << 32 * place for place, value in enumerate(quarters))
-    return total % CHECKSUM_MODULUS
+        known = {item: repr(item).encode() for item in set(column)}
+        return [known[item] for item in column]
+    return [(item if isinstance(item, str) else repr(item)).encode() for item in column]
 
 
 def write_shard(path: Path, passages: Iterable[Passage]) -> Shard:
@@ -140,7 +106,7 @@ def write_shard(path: Path, passages: Iterable[Passage]) -> Shard:
     Raises:
         InputError: an id or text with half a surrogate pair.
     """
-    return write_encoded(path, _batches(passages))
+    return write_encoded(path, ((ids, texts) for ids, texts, _ in encoded_batches(passages)))
 
 
 def write_encoded(path: Path, batches: Iterable[tuple[Sequence[bytes], Sequence[bytes]]]) -> Shard:
@@ -149,15 +115,23 @@ def write_encoded(path: Path, batches: Iterable[tuple[Sequence[bytes], Sequence[
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, PASSAGES) as writer:
         for ids, texts in batches:
             writer.write_batch(pa.record_batch([_strings(ids), _strings(texts)], schema=PASSAGES))
-            checksum += pairs_checksum(ids, texts)
+            checksum += columns_checksum([ids, texts])
             count += len(ids)
     return Shard(count, checksum % CHECKSUM_MODULUS)
 
 
-def _batches(passages: Iterable[Passage]) -> Iterator[tuple[list[bytes], list[bytes]]]:
-    """Yield ids and texts in UTF-8, by 4,096 passages, or fewer long ones."""
+def encoded_batches(
+    passages: Iterable[Passage],
+) -> Iterator[tuple[list[bytes], list[bytes], list[int]]]:
+    """Yield ids and texts in UTF-8, and the lengths of the texts in characters, by 4,096 passages,
+    or fewer long ones.
+
+    Raises:
+        InputError: an id or text with half a surrogate pair.
+    """
     ids: list[bytes] = []
     texts: list[bytes] = []
+    lengths: list[int] = []
     held = 0
     for passage_id, text in passages:
         try:
@@ -165,12 +139,13 @@ def _batches(passages: Iterable[Passage]) -> Iterator[tuple[list[bytes], list[by
             texts.append(text.encode())
         except UnicodeEncodeError as error:
             raise not_unicode(f"passage {passage_id!r}", error) from None
+        lengths.append(len(text))
         held += len(texts[-1])
         if len(ids) == BATCH_PASSAGES or held >= BATCH_BYTES:
-            yield ids, texts
-            ids, texts, held = [], [], 0
+            yield ids, texts, lengths
+            ids, texts, lengths, held = [], [], [], 0
     if ids:
-        yield ids, texts
+        yield ids, texts, lengths
 
 
 def not_unicode(place: str, error: UnicodeEncodeError) -> InputError:
@@ -190,6 +165,29 @@ def _strings(encoded: Sequence[bytes]) -> pa.Array:
     )
 
 
+def shard_files(folder: Path, shards: int) -> list[Path]:
+    """Return the numbered files of a folder, in order.
+
+    Raises:
+        InputError: they are not as many as the manifest says.
+    """
+    # by number: shard 100,000 has one more digit
+    paths = sorted(folder.glob("[0-9]*.arrow"), key=lambda path: (len(path.name), path.name))
+    check_count(folder, "shards", shards, len(paths))
+    return paths
+
+
+def check_count(path: Path, what: str, wanted: int, found: int) -> None:
+    """Check a number that a manifest claims.
+
+    Raises:
+        InputError: the files say another.
+    """
+    if found != wanted:
+        claimed = f"{wanted:,} {what}, as its manifest says"
+        raise bad_input(path, wanted=claimed, found=f"{found:,}", do=AGAIN)
+
+
 def read_shard(path: Path) -> pa.Table:
     """Map one passage shard, verified whole; texts are copied only on access, and no file stays
     open.
@@ -197,7 +195,7 @@ def read_shard(path: Path) -> pa.Table:
     Raises:
         InputError: it is damaged.
     """
-    return read_arrow(path, PASSAGES, do=_AGAIN)
+    return read_arrow(path, PASSAGES, do=AGAIN)
 
 
 def open_shard(path: Path) -> ArrowFile:
@@ -207,24 +205,18 @@ def open_shard(path: Path) -> ArrowFile:
     Raises:
         InputError: it is cut; from its batches, damage.
     """
-    return ArrowFile(path, PASSAGES, do=_AGAIN)
+    return ArrowFile(path, PASSAGES, do=AGAIN)
 
 
 class Strings:
-    """One string column over mapped files, read straight from the mapped bytes; each batch is
-    verified on first access.
-    """
+    """One string column over mapped files; each batch is checked on first access."""
 
     def __init__(self, files: Sequence[ArrowFile], column: str) -> None:
-        self._column = column
+        self._name = column
         self._places = [(file, number) for file in files for number in range(file.batches)]
         sizes = [size for file in files for size in np.diff(file.starts).tolist()]
         self._starts = np.cumsum([0, *sizes], dtype=np.int64)
-        self._offsets: list[memoryview] = [memoryview(b"")] * len(sizes)
-        self._data: list[memoryview] = [memoryview(b"")] * len(sizes)
-        self._first = np.zeros(len(sizes), dtype=np.int64)
-        self._opened = np.zeros(len(sizes), dtype=bool)
-        self._closed = len(sizes)
+        self._columns: list[pa.StringArray | None] = [None] * len(sizes)
 
     def __len__(self) -> int:
         return int(self._starts[-1])
@@ -235,35 +227,14 @@ class Strings:
         Raises:
             InputError: the file of one of them is damaged.
         """
-        chunks = np.searchsorted(self._starts, rows, side="right") - 1
-        if self._closed:
-            wanted = np.zeros(len(self._opened), dtype=bool)
-            wanted[chunks] = True
-            for chunk in np.flatnonzero(wanted & ~self._opened).tolist():
-                self._open(chunk)
-        places = (rows - self._starts[chunks] + self._first[chunks]) * 4 if len(rows) else rows
-        offsets, data = self._offsets, self._data
+        batches = np.searchsorted(self._starts, rows, side="right") - 1
         taken = []
-        try:
-            for chunk, place in zip(chunks.tolist(), places.tolist(), strict=True):
-                start, end = _BETWEEN(offsets[chunk], place)
-                taken.append(str(data[chunk][start:end], "utf-8"))
-        except UnicodeDecodeError as error:
-            path = self._places[chunk][0].path
-            raise bad_input(
-                path,
-                wanted="text in UTF-8",
-                found=f"bytes that are not ({error.reason})",
-                do=_AGAIN,
-            ) from error
+        for batch, place in zip(
+            batches.tolist(), (rows - self._starts[batches]).tolist(), strict=True
+        ):
+            column = self._columns[batch]
+            if column is None:
+                file, number = self._places[batch]
+                column = self._columns[batch] = file.batch(number).column(self._name)
+            taken.append(column[place].as_py())
         return taken
-
-    def _open(self, chunk: int) -> None:
-        file, number = self._places[chunk]
-        column = file.batch(number).column(self._column)
-        _, offsets, data = column.buffers()
-        self._offsets[chunk] = memoryview(offsets) if offsets else memoryview(b"")
-        self._data[chunk] = memoryview(data) if data else memoryview(b"")
-        self._first[chunk] = column.offset
-        self._opened[chunk] = True
-        self._closed -= 1

@@ -29,7 +29,7 @@ def test_vectors_whose_head_is_not_closed_are_one_line(tmp_path: Path) -> None:
         list(stored_blocks([tmp_path / "v.npy"]))
 
 
-@pytest.mark.parametrize("name", ["buckets.npy", "records.npy"])
+@pytest.mark.parametrize("name", ["rows.npy", "hashes.npy"])
 def test_an_index_whose_head_is_not_closed_is_built_anew(
     small_collection: Collection, name: str
 ) -> None:

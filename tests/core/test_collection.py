@@ -314,7 +314,7 @@ def test_a_manifest_that_hides_the_answers_is_refused(small_collection: Collecti
     [
         "cache",
         "cache/bm25s",
-        "cache/passages/records.npy",
+        "cache/passages/hashes.npy",
         "cache/bm25s/k1-0.9-b-0.4/manifest.json",
     ],
 )

@@ -61,9 +61,9 @@ def test_a_frame_in_and_out(columns: list[str], form: Any) -> None:
 
 
 def test_scored_documents_in_and_out() -> None:
-    scored = list(Run(SCORES).to_ir_measures())
+    scored = list(Run(SCORES).itertuples())
     assert scored[:2] == [ScoredDoc("q2", "b", 2.0), ScoredDoc("q2", "c", 0.5)]
-    assert in_order(Run.from_ir_measures(reversed(scored)).to_dict()) == [
+    assert in_order(Run.from_frame(pandas.DataFrame(scored[::-1])).to_dict()) == [
         in_order(BEST_FIRST)[1],
         in_order(BEST_FIRST)[0],
     ]
@@ -126,7 +126,7 @@ def test_a_file_in_and_out_by_name_or_path(
             ),
         ),
         (
-            lambda: Run.from_ir_measures([ScoredDoc("q", "d", 1.0), ScoredDoc("q", "d", 2.0)]),
+            lambda: Run.from_frame(pandas.DataFrame([ScoredDoc("q", "d", 1.0)] * 2)),
             "wanted each passage once a query; found 'd' twice for query 'q'",
         ),
         (lambda: Run.from_file("nowhere"), "nowhere: wanted a readable file"),
@@ -164,7 +164,7 @@ JUDGED = [Qrel("q2", "a", 0), Qrel("q2", "b", 2), Qrel("q1", "b", -1)]
 
 
 def test_judgements_of_a_dict_are_its_records_in_order() -> None:
-    for qrels in (Qrels(GRADES), Qrels.from_dict(GRADES), Qrels(JUDGED)):
+    for qrels in (Qrels(GRADES), Qrels(JUDGED)):
         assert qrels == JUDGED
         assert in_order(qrels.to_dict()) == in_order(GRADES)
         assert repr(qrels) == "Qrels(2 queries, 3 judgements)"
@@ -220,14 +220,12 @@ def test_a_file_of_judgements_in_and_out_by_name_or_path(
         ),  # type: ignore[dict-item]
         (
             lambda: Qrels([("q", "p", 1)]),
-            "Qrels: wanted records of Qrel; found records of tuple; use from_ir_measures",
+            "Qrels: wanted records of Qrel; found records of tuple; use from_frame",
         ),  # type: ignore[list-item]
         (
-            lambda: Qrels.from_ir_measures(
-                [ir_measures.Qrel("q", "p", 1), ir_measures.Qrel("q", "p", 1)]
-            ),
+            lambda: Qrels.from_frame(pandas.DataFrame([ir_measures.Qrel("q", "p", 1)] * 2)),
             (
-                "Qrels.from_ir_measures: wanted each pair judged once; found passage 'p' of query "
+                "Qrels.from_frame: wanted each pair judged once; found passage 'p' of query "
                 "'q' again; drop one"
             ),
         ),

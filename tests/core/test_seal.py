@@ -267,11 +267,11 @@ def test_a_collection_that_cannot_be_written_is_read_all_the_same(
 def test_verify_names_what_is_damaged(collection: Path) -> None:
     # the collection and its index of ids
     assert [verify(path).fault for path in manifests_in(collection.parent)] == ["", ""]
-    flip(collection / "cache" / "passages" / "buckets.npy", 200)
+    flip(collection / "cache" / "passages" / "rows.npy", 200)
     (collection / "answers" / "test.parquet").unlink()
     (collection / "notes.txt").write_text("mine")
     index, whole = (verify(path) for path in manifests_in(collection.parent))
-    assert "buckets.npy: wanted the content" in index.fault
+    assert "rows.npy: wanted the content" in index.fault
     assert "test.parquet: wanted" in whole.fault
     assert "No such file" in whole.fault
 

@@ -99,7 +99,7 @@ def test_a_missing_or_cut_shard_is_one_line(small_collection: Collection) -> Non
         list(Collection(small_collection.path).passages())
     shard.unlink()
     reseal(small_collection.path)
-    with pytest.raises(InputError, match="wanted 1 passage shards; found 0"):
+    with pytest.raises(InputError, match="wanted 1 shards, as its manifest says; found 0"):
         list(Collection(small_collection.path).passages())
 
 

@@ -59,8 +59,8 @@ def test_ir_measures_says_of_our_objects_what_evaluate_says(
         )
         for measure in measures:
             assert found[measure] == pytest.approx(ours[str(measure)], abs=1e-12)
-        for other in (run.to_dict(), run.to_frame(), list(run.to_ir_measures())):
-            for judged in (qrels.to_dict(), qrels.to_frame(), list(qrels.to_ir_measures())):
+        for other in (run.to_dict(), run.to_frame(), list(run.itertuples())):
+            for judged in (qrels.to_dict(), qrels.to_frame(), list(qrels.itertuples())):
                 assert ir_measures.calc_aggregate(measures, judged, other) == found
     assert 0 < found[ir_measures.RR @ 10] < 1
 

@@ -342,7 +342,7 @@ def test_an_interrupted_selection_goes_on_and_leaves_the_source_alone(
 
 def test_a_source_without_its_index_gets_one(tmp_path: Path) -> None:
     whole = source(tmp_path / "whole", EACH)
-    (whole.cache / "passages" / "records.npy").write_bytes(b"damaged")
+    (whole.cache / "passages" / "hashes.npy").write_bytes(b"damaged")
     made = select(whole, tmp_path / "made", Selection(FRONT))
     assert made.texts(["p17"])[0].startswith("w17x0 ")
 
