@@ -20,8 +20,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Literal
 
-from positionbias.core.json_text import JsonObject
-from positionbias.core.publish import resumable_folder
 from positionbias.core.seal import as_signed, signed
 
 __all__ = [
@@ -30,7 +28,6 @@ __all__ = [
     "Packing",
     "pack",
     "packing_of",
-    "resumable_file",
     "resumed_file",
     "unpack",
 ]
@@ -166,28 +163,8 @@ class OrderedFile:
 
 
 @contextmanager
-def resumable_file(
-    final: Path | str, job: JsonObject, *, overwrite: bool = False
-) -> Iterator[Path]:
-    """Do for a file what ``resumable_folder`` does: give a folder in which the block makes
-    ``FOLDER/NAME``, which takes its final place.
-
-    Its manifest, ``FOLDER/NAME.manifest.json``, is put beside it in the same step.
-
-    Raises:
-        OutputExistsError: ``final`` exists and ``overwrite`` is false, or it is a folder.
-        StorageError: another run is at work there, or the file system refused.
-    """
-    final = Path(final)
-    with resumable_folder(final, job, overwrite=overwrite, folder=False) as folder:
-        yield folder
-
-
-@contextmanager
 def resumed_file(folder: Path, name: str, packing: Packing | None = None) -> Iterator[OrderedFile]:
-    """Open the file ``name`` in the folder of ``resumable_file``, with the pieces of an earlier
-    run.
-    """
+    """Open the file ``name`` in a ``resumable_folder``, with the pieces of an earlier run."""
     path, log = folder / name, folder / _LOG
     path.touch()
     log.touch()

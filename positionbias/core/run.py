@@ -43,14 +43,6 @@ __all__ = [
 ]
 
 
-class _Numbers(dict[str, int]):
-    """Numbers of passage ids, in the order in which they are asked for."""
-
-    def __missing__(self, passage_id: str) -> int:
-        number = self[passage_id] = len(self)
-        return number
-
-
 _Scored = tuple[str, Sequence[str], Sequence[float] | np.ndarray]
 
 
@@ -98,13 +90,13 @@ class Run(Mapping[str, Ranking]):
         self.name = name
         self._vocabulary: list[str] = []
         self._index: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        numbers = _Numbers()
+        numbers: dict[str, int] = {}
         for query_id, passage_ids, scores in rankings:
             self._refuse_known(query_id)
             order, values = ranked(name, query_id, passage_ids, scores)
             in_order = map(passage_ids.__getitem__, order.tolist())
-            ids = np.fromiter(map(numbers.__getitem__, in_order), np.int32, len(order))
-            self._index[query_id] = (ids, values)
+            ids = [numbers.setdefault(passage_id, len(numbers)) for passage_id in in_order]
+            self._index[query_id] = (np.array(ids, np.int32), values)
         self._vocabulary = list(numbers)
 
     # -- from and to other forms -------------------------------------------------------------------

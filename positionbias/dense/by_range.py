@@ -127,7 +127,7 @@ class _Searcher:
 
 class ByRange:
     """A search of all vectors for ``at_once`` queries in a turn, in a folder of
-    ``resumable_file``.
+    ``resumable_folder``.
     """
 
     def __init__(

@@ -23,9 +23,8 @@ from positionbias.core.manifest import (
     provenance,
     write_manifest,
 )
-from positionbias.core.ordered_file import resumable_file
 from positionbias.core.own_passages import without_own
-from positionbias.core.publish import refuse_existing
+from positionbias.core.publish import refuse_existing, resumable_folder
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Ranking, write_rankings
 from positionbias.core.steps import MapShards
@@ -145,7 +144,7 @@ def retrieve_dense(
         "inputs": [checksum for *_, checksum in inputs],
     }
     began = time.perf_counter()
-    with resumable_file(out, job, overwrite=overwrite) as folder:
+    with resumable_folder(out, job, overwrite=overwrite, folder=False) as folder:
         made = folder / out.name
         search = ByRange(
             folder / _WORK,

@@ -40,11 +40,10 @@ from positionbias.core.ordered_file import (
     Packing,
     pack,
     packing_of,
-    resumable_file,
     resumed_file,
 )
 from positionbias.core.progress import track
-from positionbias.core.publish import atomic_file, refuse_existing
+from positionbias.core.publish import atomic_file, refuse_existing, resumable_folder
 from positionbias.core.rows import Collected
 from positionbias.core.shown import Shown
 from positionbias.core.splitter import USUAL_WORDS
@@ -179,7 +178,9 @@ class _Task:
         assert isinstance(self.source, Path)
         assert isinstance(self.out, Path)
         with (
-            resumable_file(self.out, self._job(), overwrite=self.overwrite) as folder,
+            resumable_folder(
+                self.out, self._job(), overwrite=self.overwrite, folder=False
+            ) as folder,
             unchanged([self.source]),
         ):
             with resumed_file(folder, self.out.name, packing_of(self.out)) as file:

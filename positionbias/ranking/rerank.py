@@ -24,10 +24,9 @@ from positionbias.core.manifest import (
     provenance,
     write_manifest,
 )
-from positionbias.core.ordered_file import resumable_file
 from positionbias.core.own_passages import own_queries, without_own
 from positionbias.core.progress import step
-from positionbias.core.publish import refuse_existing
+from positionbias.core.publish import refuse_existing, resumable_folder
 from positionbias.core.records import Query
 from positionbias.core.rows import counted_rows
 from positionbias.core.run import Run, read_run, write_run
@@ -267,7 +266,7 @@ def rerank_run(
         "inputs": checksums,
         **config.arithmetic(checkpoint.model),
     }
-    with resumable_file(out, job, overwrite=overwrite) as folder:
+    with resumable_folder(out, job, overwrite=overwrite, folder=False) as folder:
         if depth == 1:
             done = _kept(checkpoint.model, queries, run, name)
         else:

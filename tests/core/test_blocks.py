@@ -57,16 +57,6 @@ def test_blocks_end_with_the_line_that_fills_them(tmp_path: Path, packing: str) 
         assert lines_of(blocks) == [(1, "one"), (2, "three"), (3, ""), (4, "vier")]
 
 
-@packings
-def test_a_newline_at_the_end_begins_no_line(tmp_path: Path, packing: str) -> None:
-    assert lines_of(list(file_blocks(packed(tmp_path, b"a\nb\n", packing), 1))) == [
-        (1, "a"),
-        (2, "b"),
-    ]
-    assert lines_of(list(file_blocks(packed(tmp_path, b"\n", packing), 1))) == [(1, "")]
-    assert list(file_blocks(packed(tmp_path, b"", packing), 1)) == []
-
-
 class Dribble(io.RawIOBase):
     """A stream that gives fewer bytes than it is asked for, as a socket does."""
 
@@ -108,49 +98,6 @@ def test_file_compressed_file_and_stream_are_cut_alike(
     lines = lines_of(others[0])
     assert [line for _, line in lines] == (expected[:-1] if expected[-1] == "" else expected)
     assert [number for number, _ in lines] == list(range(1, len(lines) + 1))
-
-
-@packings
-def test_crlf_ends_a_line_and_a_cr_nul_and_other_line_ends_are_text(
-    tmp_path: Path, packing: str
-) -> None:
-    path = packed(tmp_path, "a\r\nb\0c\rd\u2028e\n\x1c\x85\r\r\nf\r".encode(), packing)
-    for size in (1, 100):
-        lines = [(1, "a"), (2, "b\0c\rd\u2028e"), (3, "\x1c\x85\r"), (4, "f\r")]
-        assert lines_of(list(file_blocks(path, size))) == lines
-
-
-@packings
-def test_a_byte_order_mark_is_dropped_at_the_start_alone(tmp_path: Path, packing: str) -> None:
-    path = packed(tmp_path, "\ufeffa\n\ufeffb\n".encode(), packing)
-    for size in (1, 100):
-        blocks = list(file_blocks(path, size))
-        assert lines_of(blocks) == [(1, "a"), (2, "\ufeffb")]
-        # bytes stay as they are
-        assert b"".join(block.read() for block in blocks) == "\ufeffa\n\ufeffb\n".encode()
-
-
-@packings
-@pytest.mark.parametrize("size", [1, 1_000, 1 << 20])
-def test_a_line_of_10_mb_makes_a_longer_block(tmp_path: Path, packing: str, size: int) -> None:
-    long = "漢 " * 2_500_000  # four bytes each
-    blocks = list(file_blocks(packed(tmp_path, f"a\n{long}\nb".encode(), packing), size))
-    assert lines_of(blocks) == [(1, "a"), (2, long), (3, "b")]
-    assert len(blocks) == (3 if size == 1 else 2)
-
-
-@packings
-def test_a_line_beyond_all_measure_is_one_clear_line(
-    tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("POSBIAS_MAX_LINE", str(1 << 20))
-    path = packed(tmp_path, b"a\nb\n" + b"x" * (3 << 20), packing)
-    wanted = (
-        r"file\.\w+:3: wanted at most 1,048,576 bytes a line; found a longer line; check .*, or "
-        r"raise \$POSBIAS_MAX_LINE$"
-    )
-    with pytest.raises(InputError, match=wanted):
-        list(file_blocks(path, 4096))
 
 
 @packings
@@ -202,25 +149,6 @@ def test_a_compressed_file_that_was_cut_is_one_clear_line(
         InputError, match=r"wanted a compressed file, whole; found .*; fetch the file again"
     ):
         list(file_blocks(path, size))
-
-
-def test_a_compressed_file_that_was_damaged_is_one_clear_line(tmp_path: Path) -> None:
-    path = packed(tmp_path, b"".join(b"%d\n" % number for number in range(50_000)), "gz")
-    data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 0xFF
-    path.write_bytes(data)
-    with pytest.raises(
-        InputError,
-        match=r"file\.gz: wanted a compressed file, whole; found .*; fetch the file again",
-    ):
-        list(file_blocks(path, 1 << 20))
-
-
-def test_joined_gzip_members_are_one_text(tmp_path: Path) -> None:
-    (tmp_path / "file.gz").write_bytes(
-        gzip.compress(b"a\nb") + gzip.compress(b"") + gzip.compress(b"c\n")
-    )
-    assert lines_of(list(file_blocks(tmp_path / "file.gz", 1))) == [(1, "a"), (2, "bc")]
 
 
 def test_no_such_file_and_a_folder_are_one_clear_line(tmp_path: Path) -> None:

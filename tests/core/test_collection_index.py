@@ -19,29 +19,10 @@ from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage
 from positionbias.core.seeds import keys64
-from positionbias.core.shards import read_shard
 from positionbias.core.steps import MapShards
 from positionbias.engine.local import map_shards
 
 from .making import make_collection
-
-
-def test_texts_are_found_across_batches_and_in_long_ones(tmp_path: Path) -> None:
-    # 4,096 passages end a batch, and so do 4 MiB of text: here after passage 10
-    texts = [f"é{number}" for number in range(9_000)]
-    texts[10] = "long " * (1 << 20)
-    made = make_collection(
-        tmp_path / "c", [Passage(f"p{number}", text) for number, text in enumerate(texts)]
-    )
-    assert [len(batch) for batch in read_shard(made.shard_paths[0]).to_batches()] == [
-        11,
-        4_096,
-        4_096,
-        797,
-    ]
-    numbers = [0, 10, 11, 4_106, 4_107, 8_202, 8_203, 8_999, 10]
-    assert made.texts([f"p{number}" for number in numbers]) == [texts[number] for number in numbers]
-    assert [passage.text for passage in made.passages()] == texts
 
 
 def test_an_id_that_is_not_unicode_is_unknown(small_collection: Collection) -> None:

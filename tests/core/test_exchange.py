@@ -34,12 +34,6 @@ def test_a_run_of_a_dict_is_the_run_of_its_rankings() -> None:
     assert Run({"q1": {}}).to_dict() == {"q1": {}}
 
 
-def test_whole_numbers_as_ids_are_written_out() -> None:
-    frame = pandas.DataFrame({"qid": [7, 7], "docno": np.array([1, 2]), "score": [1, 2]})
-    assert Run({7: {1: 1.0, np.int64(2): 2.0}}).to_dict() == {"7": {"2": 2.0, "1": 1.0}}
-    assert Run.from_frame(frame).to_dict() == {"7": {"2": 2.0, "1": 1.0}}
-
-
 @pytest.mark.parametrize(
     ("columns", "form"),
     [
@@ -187,22 +181,6 @@ def test_a_frame_of_judgements_in_and_out(columns: list[str], form: Any) -> None
     if form:
         assert list(qrels.to_frame(form).columns) == columns
         assert Qrels.from_frame(qrels.to_frame(form)) == JUDGED
-
-
-def test_a_file_of_judgements_in_and_out_by_name_or_path(
-    posbias_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert Qrels(GRADES).save("judged") == Path("judged")
-    Qrels(GRADES).save(posbias_home / "away")
-    assert Path("judged").read_text() == "q2 0 a 0\nq2 0 b 2\nq1 0 b -1\n"
-    assert Qrels.from_file("judged") == Qrels.from_file("away") == JUDGED
-    with pytest.raises(OutputExistsError):
-        Qrels(GRADES).save("judged")
-    (tmp_path / "test.tsv").write_text(
-        "query-id\tcorpus-id\tscore\r\nq2\ta\t0\r\nq2\tb\t2\r\nq1\tb\t-1\r\n"
-    )
-    assert Qrels.from_file(tmp_path / "test.tsv") == JUDGED
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,26 +40,6 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert list(stored) == [*GROUPS, SCORED]
     assert (len(stored), stored.splits) == (41, ("train", "test"))
     assert stored.take([40, 0, 12, 13, 0]) == [SCORED, GROUPS[0], GROUPS[12], GROUPS[13], GROUPS[0]]
-
-
-def test_what_is_counted_while_groups_are_made_stands_in_the_manifest(tmp_path: Path) -> None:
-    counts = {"items": 0}
-
-    def items() -> Iterator[list[TrainingGroup]]:
-        for part in (GROUPS[:3], GROUPS[3:]):
-            counts["items"] += 1
-            yield part
-
-    (tmp_path / "set").mkdir()
-    write_groups(
-        tmp_path / "set",
-        list,
-        items(),
-        Manifest("trainset", "set", "a test"),
-        splits=("train",),
-        content=lambda: counts,
-    )
-    assert Groups(tmp_path / "set").manifest.content["items"] == 2
 
 
 def test_the_checksum_is_of_the_groups_alone(tmp_path: Path) -> None:
@@ -110,16 +90,6 @@ def test_a_count_of_groups_that_is_not_theirs_is_one_line(tmp_path: Path) -> Non
         InputError, match="wanted 1,099,511,627,776 training groups, as .*; found 40"
     ):
         list(Groups(stored.path))  # list() asks for the length first
-
-
-def test_a_manifest_without_its_splits_is_one_line(tmp_path: Path) -> None:
-    stored = make(tmp_path / "set", [GROUPS])
-    reseal(stored.path, lambda record: record["content"].pop("splits"))
-    with pytest.raises(
-        InputError,
-        match=r"manifest.json: wanted fields .*; found .* missing required field `splits`",
-    ):
-        Groups(stored.path)
 
 
 def asked(place: Path, *splits: tuple[str, dict[str, str]]) -> Collection:

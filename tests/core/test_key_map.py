@@ -25,16 +25,6 @@ def test_it_answers_as_a_dictionary_does(batches: list[list[tuple[int, int]]]) -
         ]
 
 
-def test_a_million_keys_take_8_bytes_each_and_their_values() -> None:
-    seen = KeyMap(np.bool_)
-    for start in range(0, 1_000_000, 10_000):
-        assert seen.add(
-            np.arange(start, start + 10_000, dtype=np.uint64) * np.uint64(2**40 + 1)
-        ).new.all()
-    assert sum(keys.nbytes + values.nbytes for keys, values in seen._runs) == 9_000_000
-    assert len(seen._runs) < 20
-
-
 @given(st.lists(st.lists(st.integers(0, 12), max_size=12), max_size=8))
 def test_numbers_follow_first_appearance(batches: list[list[int]]) -> None:
     numbers, first = KeyNumbers(), dict[int, int]()

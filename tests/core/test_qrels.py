@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from positionbias.core.errors import InputError, OutputExistsError
-from positionbias.core.qrels import Qrels, read_qrels, write_qrels
+from positionbias.core.errors import InputError
+from positionbias.core.qrels import read_qrels, write_qrels
 from positionbias.core.records import Qrel
 
 
@@ -81,21 +81,6 @@ def test_broken_files(tmp_path):
         read_qrels(path)
     with pytest.raises(InputError, match="wanted a readable file"):
         read_qrels(tmp_path / "none.txt")
-
-
-def test_what_is_no_list_is_refused():
-    with pytest.raises(
-        InputError, match="Qrels: wanted records of Qrel, or .*; found NoneType; give these"
-    ):
-        Qrels(None)
-
-
-def test_what_stands_is_not_replaced_unasked(tmp_path):
-    path = tmp_path / "qrels.txt"
-    write_qrels(path, [Qrel("q", "p", 1)])
-    with pytest.raises(OutputExistsError, match="--overwrite"):
-        write_qrels(path, [Qrel("q", "p", 2)])
-    assert read_qrels(path) == [Qrel("q", "p", 1)]
 
 
 @pytest.mark.parametrize("wrong", ["", "two words", "tab\there", "line\n"])

@@ -13,7 +13,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core.errors import InputError, OutputExistsError
+from positionbias.core.errors import InputError
 from positionbias.core.run import (
     Run,
     order_by_score,
@@ -80,14 +80,6 @@ def test_what_is_written_is_trec_form(tmp_path: Path) -> None:
     ).read_text() == "q1 Q0 b 1 2.0 bm25\nq1 Q0 c 2 0.5 bm25\nq1 Q0 a 3 0.49999997 bm25\n"
 
 
-def test_the_same_run_gives_the_same_gzip_bytes(tmp_path: Path) -> None:
-    run = Run("r", [("q", ["a"], [1.0])])
-    write_run(tmp_path / "a.gz", run)
-    write_run(tmp_path / "b.gz", run)
-    # a gzip header holds no time and no name of the temporary file
-    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
-
-
 def test_trec_eval_sees_our_ranks(tmp_path: Path) -> None:
     import ir_measures
     from ir_measures import RR
@@ -104,20 +96,6 @@ def test_trec_eval_sees_our_ranks(tmp_path: Path) -> None:
             ]
             == 1 / rank
         )
-
-
-def test_the_order_comes_from_the_scores_not_from_the_rank_column(tmp_path: Path) -> None:
-    (tmp_path / "r").write_text("q Q0 a 1 1.0 x\nq Q0 b 2 3.0 x\n\nq2 Q0 a 9 0 x\n")
-    run = read_run(tmp_path / "r")
-    assert run["q"].passage_ids == ["b", "a"]
-    assert (run.name, run.depth, run.pairs, sorted(run.passage_ids)) == ("x", 2, 3, ["a", "b"])
-    assert run.top(1)["q"].passage_ids == ["b"]
-
-
-def test_the_name_is_the_files_where_tags_differ(tmp_path: Path) -> None:
-    (tmp_path / "two.run").write_text("q Q0 a 1 1.0 x\nq Q0 b 2 3.0 y\n")
-    assert read_run(tmp_path / "two.run").name == "two"
-    assert read_run(tmp_path / "two.run", name="given").name == "given"
 
 
 @pytest.mark.parametrize(
@@ -184,15 +162,6 @@ def test_a_query_twice_and_a_score_that_is_no_number_are_refused() -> None:
         Run("r", [("q", ["a"], [1.0]), ("q", ["b"], [1.0])])
     with pytest.raises(InputError, match="wanted finite scores"):
         Run("r", [("q", ["a"], [float("nan")])])
-
-
-def test_writing_does_not_replace_unasked(tmp_path: Path) -> None:
-    run = Run("r", [("q", ["a"], [1.0])])
-    write_run(tmp_path / "r", run)
-    with pytest.raises(OutputExistsError):
-        write_run(tmp_path / "r", run)
-    write_run(tmp_path / "r", run, overwrite=True)
-    assert [path.name for path in tmp_path.iterdir()] == ["r"]
 
 
 @pytest.mark.parametrize("ids", [("q 1", "a"), ("q1", "a\tb"), ("", "a")])
