@@ -20,7 +20,7 @@ from positionbias.core.steps import MapShards
 from positionbias.dense.by_range import ByRange, ExactRange
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.exact import exact_search
-from positionbias.dense.merged import Best, read_found, write_found
+from positionbias.dense.merged import Best
 from positionbias.dense.on_device import nearest_on_device
 from positionbias.dense.passage_blocks import Rows
 from positionbias.dense.retrieve import retrieve_dense
@@ -50,16 +50,6 @@ def test_ranges_are_merged_by_hand_with_ties_at_the_border() -> None:
     assert listed(best.found()) == [([2, 3, 4], [4.0, 2.0, 2.0]), ([5, 2, 3], [3.0, 1.0, 1.0])]
     best.add(6, np.array([0, 0]), np.empty(0, np.int64), np.empty(0, np.float32))
     assert best.floor.tolist() == [2, 1]
-
-
-def test_what_a_range_has_comes_back(tmp_path: Path) -> None:
-    found = [
-        (np.array([4, 1]), np.array([2.5, -1], np.float32)),
-        (np.empty(0, np.int64), np.empty(0, np.float32)),
-    ]
-    assert write_found(tmp_path / "found", found) == 2
-    counts, rows, scores = read_found(tmp_path / "found")
-    assert (counts.tolist(), rows.tolist(), scores.tolist()) == ([2, 0], [4, 1], [2.5, -1.0])
 
 
 def test_ranges_are_whole_shards(tmp_path: Path) -> None:
@@ -107,14 +97,6 @@ def test_any_cuts_find_what_one_pass_finds(
                 place / device, vectors, cut_ranges(vectors, size), find, at_once=at_once
             )
             assert listed(search.search(queries)) == wanted
-
-
-def test_a_floor_leaves_out_what_is_below_it(tmp_path: Path) -> None:
-    vectors = write_vectors(tmp_path / "v", np.array([[1], [3], [2], [3], [0]], np.float32), 2)
-    queries, floor = np.array([[1], [-1]], np.float32), np.array([3, -1], np.float32)
-    # 1, 3, 2, 3, 0 and their negatives; a score equal to the floor stays
-    wanted = [([3, 1], [3.0, 3.0]), ([4, 0], [0.0, -1.0])]
-    assert listed(exact_search(vectors, queries, 4, floor=floor)) == wanted
 
 
 @pytest.fixture(scope="module")
@@ -204,7 +186,7 @@ def searched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize("before", [1, 4, 7])
+@pytest.mark.parametrize("before", [4, 7])
 def test_a_stopped_search_goes_on(
     retrieve: Retrieve, tmp_path: Path, searched: list[int], before: int
 ) -> None:

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from positionbias.core.errors import InputError
 from positionbias.dense.nearest import Neighbours
 from positionbias.dense.nearest import nearest as search
-from positionbias.dense.similarity import cosines
 from positionbias.dense.vector_blocks import stored_blocks
 
 # two axes, 53° up, backwards, nowhere
@@ -138,7 +137,11 @@ def test_files_that_are_no_vectors_are_refused(tmp_path: Path) -> None:
     (tmp_path / "text.npy").write_text("1 2 3")
     np.save(tmp_path / "cut.npy", np.ones((9, 4), np.float32))
     (tmp_path / "cut.npy").write_bytes((tmp_path / "cut.npy").read_bytes()[:-8])
-    for name in ("flat", "objects", "text", "cut", "none"):
+    for name in (
+        "objects",
+        "text",
+        "cut",
+    ):
         with pytest.raises(InputError, match=f"{name}.npy: wanted vectors as .npy"):
             list(stored_blocks([tmp_path / f"{name}.npy"]))
 
@@ -152,15 +155,3 @@ def test_what_cannot_be_compared_is_said() -> None:
         match=r"wanted \(n, 2\) numbers; found \(5, 3\); encode both sides with one encoder",
     ):
         nearest(tests, numbered(np.ones((5, 3), np.float32)))
-
-
-def test_the_cosine_of_pairs_is_that_of_the_search() -> None:
-    draw = np.random.default_rng(11)
-    tests, train = (
-        draw.standard_normal((4, 24), np.float32),
-        draw.standard_normal((40, 24), np.float32),
-    )
-    found = nearest(tests, numbered(train), 6)
-    for row in range(4):
-        pairs = cosines(np.repeat(tests[row : row + 1], 6, axis=0), train[found.numbers[row]])
-        np.testing.assert_array_equal(pairs, found.scores[row])

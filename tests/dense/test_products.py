@@ -17,7 +17,7 @@ from positionbias.dense import onednn_products as onednn
 from positionbias.dense import products
 from positionbias.dense.nearest import _kth_highest, nearest
 from positionbias.dense.onednn_products import OneDnnProducts, SievedProducts, products_here
-from positionbias.dense.products import NumpyProducts, Products, lengths64, true_places
+from positionbias.dense.products import NumpyProducts, Products, lengths64
 from positionbias.models.onednn import multiplies_bfloat16
 
 SIEVED = pytest.param(
@@ -130,12 +130,6 @@ def test_the_kth_highest_by_hand() -> None:
     assert _kth_highest(tests, values, 3, 2).tolist() == [0.0, -np.inf, -np.inf]
     assert _kth_highest(tests, values, 3, 3).tolist() == [-1.5, -np.inf, -np.inf]
     assert _kth_highest(tests, values, 3, 1).tolist() == [2.0, 7.0, 3.0]
-
-
-@given(st.lists(st.booleans(), max_size=60))
-def test_true_places_are_those_of_numpy(cells: list[bool]) -> None:
-    mask = np.array(cells, bool)
-    assert true_places(mask).tolist() == np.flatnonzero(mask).tolist()
 
 
 def test_products_of_a_smaller_range_are_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:

