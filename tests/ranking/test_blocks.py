@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -33,7 +32,6 @@ from positionbias.ranking.blocks import (
 )
 from positionbias.ranking.config import Computing, Spread
 from positionbias.ranking.rerank import rerank_run, rescore
-from positionbias.ranking.scored import Scored
 from tests.ranking.test_teach import ByLength
 from tests.tiny import candidates, planted, saved_tk
 
@@ -93,27 +91,6 @@ def test_cuts_by_passages_by_hand(
     assert cut_pairs(CHAIN, rankers["bert_cat"]) == parts(["q0", "q1"], ["q2", "q3"])
 
 
-def test_parts_are_put_together_again() -> None:
-    cut = [
-        Part(["q0", "q1"], np.array([1, 2]), np.array([1, 0, 1])),
-        Part(["q0", "q2", "q3"], np.array([1, 2, 2]), np.array([0, 0, 1, 0, 1])),
-    ]
-    whole = Scored()
-    for part, scores in zip(cut, ([[5.0], [6, 7]], [[8.0], [9, 10], [11, 12]]), strict=True):
-        found = {
-            query_id: np.array(own, np.float32)
-            for query_id, own in zip(part.query_ids, scores, strict=True)
-        }
-        part.add_to(whole, Scored(found, truncated=1, empty={"q0"}), CHAIN)
-    assert {query_id: scores.tolist() for query_id, scores in whole.scores.items()} == {
-        "q0": [8, 5],
-        "q1": [6, 7],
-        "q2": [9, 10],
-        "q3": [11, 12],
-    }
-    assert (whole.truncated, whole.empty) == (2, {"q0"})
-
-
 def test_cuts(rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "BLOCK_PAIRS", 2)
     alone, halves = parts(["q0"], ["q1"], ["q2"], ["q3"]), parts(["q0", "q1"], ["q2", "q3"])
@@ -156,14 +133,6 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of five or so queries, whatever they share."""
     monkeypatch.setattr(blocks, "BLOCK_PAIRS", 40)
     monkeypatch.setattr(blocks, "MOST_AGAIN", 9.0)
-
-
-@pytest.fixture
-def by_passages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of about 40 pairs by passages, of models that encode them alone."""
-    monkeypatch.setattr(blocks, "BLOCK_PAIRS", 40)
-    monkeypatch.setattr(blocks, "encoded_again", lambda *_: 1.0)
-    monkeypatch.setattr(blocks, "QUERY_SHARE", 0.0)
 
 
 def written(place: Path) -> tuple[bytes, Any]:
@@ -218,34 +187,6 @@ def test_stopped_half_way_it_goes_on_to_the_same_bytes(
         "out.run",
         manifest_path(out).name,
     ]
-
-
-@pytest.mark.usefixtures("by_passages")
-def test_parts_by_passages_are_kept_too(
-    collection: Collection,
-    run_path: Path,
-    tk: Checkpoint,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """A query's pairs lie in several blocks, of which two are kept."""
-    score, scored = blocks.score_candidates, []
-
-    def stopping(*given: Any, **more: Any) -> Scored:
-        scored.append(1)
-        if len(scored) == 3:
-            raise KeyboardInterrupt
-        return score(*given, **more)
-
-    whole = rerank_run(tk, collection, run_path, tmp_path / "whole" / "out.run")
-    monkeypatch.setattr(blocks, "score_candidates", stopping)
-    out = tmp_path / "cut" / "out.run"
-    with pytest.raises(KeyboardInterrupt):
-        rerank_run(tk, collection, run_path, out)
-    done = rerank_run(tk, collection, run_path, out)
-    assert len(scored) == 3 + whole.blocks - 2
-    assert done.counts == whole.counts
-    assert written(out) == written(tmp_path / "whole" / "out.run")
 
 
 OWN = """

@@ -4,11 +4,9 @@ once.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
@@ -20,7 +18,7 @@ from positionbias.core.run import Run
 from positionbias.models import packed_models
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.protocols import Ranker
-from positionbias.ranking import packed_pairs, query_blocks
+from positionbias.ranking import packed_pairs
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.rerank import rescore
 
@@ -109,17 +107,6 @@ def test_what_a_model_read_of_a_collection_is_kept_for_the_same_run(
     assert not packed_pairs._kept  # too many to be kept
 
 
-def test_what_is_kept_goes_with_its_model() -> None:
-    class Model:
-        pass
-
-    model = Model()
-    packed_pairs._kept[model] = packed_pairs._Passages(Texts(), ["p1"])
-    del model
-    gc.collect()
-    assert not packed_pairs._kept
-
-
 def test_memory_that_does_not_suffice_makes_smaller_batches(
     bert_cat: BertCat, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -136,16 +123,6 @@ def test_memory_that_does_not_suffice_makes_smaller_batches(
     done = rescore(bert_cat, Texts(), QUERIES, RUN, name="ours")
     assert scores(done.run) == pytest.approx(scores(padded.run), abs=1e-4, rel=1e-5)
     assert done.counts.batch_tokens is not None
-
-
-def test_blocks_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query_blocks, "BLOCK_PAIRS", 6)
-    sizes = [
-        sum(len(RUN.numbers(query_id)) for query_id in block)
-        for block in query_blocks.query_blocks(RUN, first=2)
-    ]
-    assert sizes == [3, 5, 3 + len(TEXTS)]  # of 3, 3, 2, 3, and all: at least 2, 4, 6
-    assert np.sum(sizes) == RUN.pairs
 
 
 def test_packed_passages_of_a_bi_encoder(

@@ -35,18 +35,6 @@ def test_what_is_given_is_taken() -> None:
         assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float32
 
 
-def test_settings_out_of_range() -> None:
-    with pytest.raises(
-        SettingError, match="--batch-tokens: wanted at least 0; found -1; 0 leaves it to the device"
-    ):
-        RankingConfig(batch_tokens=-1)
-    with pytest.raises(
-        SettingError,
-        match="--precision: wanted one of auto, float32, bfloat16, float16; found 'int4'",
-    ):
-        RankingConfig(precision="int4")  # type: ignore[arg-type]
-
-
 def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     assert (pick_device("auto"), pick_device("cpu")) == (CPU, CPU)
@@ -60,22 +48,11 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pick_device("auto") == GPU
 
 
-def test_a_manifest_names_what_computes(monkeypatch: pytest.MonkeyPatch) -> None:
-    cpu, gpu, half = torch.device("cpu"), torch.device("cuda"), RankingConfig(precision="bfloat16")
-    for installed, named in ((None, ("torch",)), (object(), ("torch", "openvino"))):
-        monkeypatch.setattr(
-            "positionbias.ranking.config.find_spec", lambda name, found=installed: found
-        )
-        assert half.packages(cpu) == named
-        assert half.packages(gpu) == RankingConfig().packages(cpu) == ("torch",)
-
-
 @pytest.mark.parametrize(
     ("precision", "texts", "has", "said"),
     [
         ("auto", 20_000, True, 1),
         ("auto", 19_999, True, 0),
-        ("float32", 20_000, True, 0),
         ("auto", 20_000, False, 0),
     ],
 )

@@ -14,9 +14,9 @@ import torch
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import InputError, OutputExistsError, SettingError
-from positionbias.core.groups import TrainingGroup, write_groups
-from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.errors import InputError
+from positionbias.core.groups import write_groups
+from positionbias.core.manifest import Manifest
 from positionbias.core.publish import work_folder
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
@@ -150,36 +150,6 @@ def test_candidates_and_relevant_passages_by_hand(
         taught.scores("q3", ["a"])
 
 
-def test_depth_and_grade(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> None:
-    taught = teach_run(
-        by_length(tk[2]),
-        small,
-        "train",
-        run_path,
-        tmp_path / "scores",
-        depth=1,
-        relevant_from=2,
-        name="mine",
-    )
-    assert {query_id: taught.ranked(query_id, 9) for query_id in taught.query_ids} == {
-        "q1": ["e", "d"],
-        "q2": ["b", "a"],
-    }
-    manifest = read_manifest(taught.path, kind="teacher-scores")
-    assert (manifest.name, manifest.settings) == (
-        "mine",
-        {
-            "split": "train",
-            "depth": 1,
-            "relevant_from": 2,
-            "precision": "float32",
-            "model": {"kind": "by-length"},
-        },
-    )
-    assert [ref.role for ref in manifest.inputs] == ["model", "collection", "candidates"]
-    assert not any(ref.path.startswith("/") for ref in manifest.inputs)
-
-
 @pytest.mark.parametrize("kind", ["tk", "bert_cat"])
 def test_scores_are_the_re_rankers_in_any_batches_and_blocks(
     rankers: dict[str, Ranker], tk: Any, tmp_path: Path, kind: str
@@ -267,39 +237,8 @@ def test_blocks_by_passages_write_the_same_shards_and_go_on(
     assert sorted(path.name for path in alone.path.iterdir()) == ["manifest.json", "scores"]
 
 
-def test_a_training_set_alone(small: Collection, tk: Any, tmp_path: Path) -> None:
-    groups = [
-        TrainingGroup("q2", ("a", "c", "d"), (1, 0, 0)),
-        TrainingGroup("t1", ("b", "a"), (1, 0)),
-        TrainingGroup("q2", ("a", "b"), (1, 0)),
-    ]
-    (tmp_path / "set").mkdir()
-    write_groups(
-        tmp_path / "set",
-        list,
-        [groups],
-        Manifest("trainset", "set", "a test"),
-        splits=("train", "test"),
-    )
-    taught = teach(
-        by_length(tk[2]), small, TaughtPassages(trainset=tmp_path / "set"), tmp_path / "scores"
-    )
-    assert (taught.splits, taught.split, taught.query_ids) == (
-        ("train", "test"),
-        None,
-        ["q2", "t1"],
-    )
-    assert taught.ranked("q2", 9) == ["d", "c", "b", "a"]
-    assert taught.scores("t1", ["a", "b"]) == (3.0, 6.0)
-    assert (content(taught)["pairs"], content(taught)["groups"]) == (6, 3)
-
-
 def test_faults(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> None:
     teacher, out = by_length(tk[2]), tmp_path / "scores"
-    with pytest.raises(SettingError, match="--depth: wanted at least 1; found 0"):
-        teach_run(teacher, small, "train", run_path, out, depth=0)
-    with pytest.raises(SettingError, match="--block-pairs: wanted at least 1; found 0"):
-        teach_run(teacher, small, "train", run_path, out, block_pairs=0)
     with pytest.raises(
         InputError, match="wanted queries of the split; found 2 unknown, the first 'q1'"
     ):
@@ -312,9 +251,6 @@ def test_faults(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> N
         teach_run(by_length(tk[2], given=float("nan")), small, "train", run_path, out)
     assert not out.exists()
     assert not work_folder(out).exists()
-    teach_run(teacher, small, "train", run_path, out)
-    with pytest.raises(OutputExistsError):
-        teach_run(teacher, small, "train", run_path, out)
     (tmp_path / "set").mkdir()
     write_groups(
         tmp_path / "set", list, [[]], Manifest("trainset", "set", "a test"), splits=("train",)
