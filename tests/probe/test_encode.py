@@ -16,7 +16,6 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.models.protocols import pad_rows
 from positionbias.models.tk import TK
-from positionbias.probe import encode
 from positionbias.probe.encode import encode_passages
 
 from ..tiny import TINY, collection_of, tiny_tk
@@ -60,16 +59,6 @@ def test_each_passage_alone_and_in_any_batch(
                     0, : rows.stop - rows.start
                 ]
             np.testing.assert_allclose(encoded.vectors[0, rows], alone, atol=1e-5)
-
-
-def test_read_in_blocks(collection: Collection, model: TK, monkeypatch: pytest.MonkeyPatch) -> None:
-    ids = collection.passage_ids()
-    whole = encode_passages(model, collection, ids)
-    monkeypatch.setattr(encode, "READ_PASSAGES", 5)  # twelve passages: blocks of 5, 5 and 2
-    parts = encode_passages(model, collection, ids)
-    assert parts.terms.tolist() == whole.terms.tolist()
-    assert parts.offsets.tolist() == whole.offsets.tolist()
-    np.testing.assert_array_equal(parts.vectors, whole.vectors)
 
 
 def test_passages_at_the_length_limit_are_counted(collection: Collection) -> None:
@@ -117,7 +106,12 @@ def mapped() -> str:
     return maps.read_text()
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("no more memory")])
+@pytest.mark.parametrize(
+    "error",
+    [
+        KeyboardInterrupt(),
+    ],
+)
 def test_nothing_is_left_of_an_encoding_that_fails(
     collection: Collection,
     model: TK,

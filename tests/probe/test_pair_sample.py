@@ -4,7 +4,6 @@ gives.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 
 import numpy as np
@@ -59,21 +58,6 @@ def test_draws_are_uniform_over_the_pairs_at_a_delta() -> None:
         drawn = [count for pair, count in seen.items() if deltas[pair] == delta]
         assert len(drawn) == total
         assert chisquare(drawn).pvalue > 1e-3
-
-
-def test_more_are_drawn_where_some_will_not_count() -> None:
-    found = random_words(2, passages=60, length=9)
-    totals = counted(found, 9)
-    kept = totals // 4
-    assert kept.max() > 40
-    first, _ = draw_pairs(read_occurrences(*found[:3]), totals, kept, sample=10, seed=1)
-    # about four times as many, all where no more than 10 count, none where none does
-    wanted = [
-        math.ceil(10 * total / part) if part > 10 else total
-        for total, part in zip(totals, kept, strict=True)
-        if part
-    ]
-    assert len(first) == sum(wanted)
 
 
 def test_a_sample_comes_close_to_the_deviation_over_all_pairs() -> None:

@@ -27,14 +27,13 @@ from positionbias.models.tk import TK
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from positionbias.probe.ats import mats_of
-from positionbias.probe.encode import encode_passages
 from positionbias.probe.passages import (
     collection_of_checkpoint,
     original_collection,
     sample_passages,
 )
 from positionbias.probe.settings import ProbeSettings
-from positionbias.probe.term_vectors import probe_model, term_vectors
+from positionbias.probe.term_vectors import probe_model
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary, count_words
 
 from ..tiny import tiny_encoder
@@ -85,24 +84,6 @@ def run(*arguments: object) -> int:
     with pytest.raises(SystemExit) as ended:
         main([str(argument) for argument in arguments])
     return int(ended.value.code or 0)
-
-
-def test_term_vectors_are_those_of_each_passage_alone(original: Collection, tmp_path: Path) -> None:
-    model = load_checkpoint(saved_model(tmp_path / "tk.ckpt", original)).model
-    ids = ["p3", "p1", "p2"]
-    with encode_passages(model, original, ids) as encoded:
-        terms, positions, passages, vectors = term_vectors(encoded)
-        start = 0
-        for number, text in enumerate(original.texts(ids)):
-            row = model.read_passages([text])[0]
-            words = slice(start, start + len(row))
-            assert terms[words].tolist() == row
-            assert positions[words].tolist() == list(range(len(row)))
-            assert passages[words].tolist() == [number] * len(row)
-            alone = model.passage_vectors(pad_rows([row]))[0].detach().numpy()
-            np.testing.assert_allclose(vectors[words], alone, atol=1e-5)
-            start = words.stop
-        assert start == len(terms)
 
 
 def test_probe_of_a_model_equals_a_loop_over_every_pair(
@@ -184,69 +165,6 @@ def test_the_layers_of_an_encoder_equal_a_loop_over_every_pair(
     )  # without layers: the last, by the plain name
     assert last.system == "dot"
     assert last.curve.ats == pytest.approx(results[1].curve.ats)
-
-
-def models_of(out: str) -> list[str]:
-    return list(dict.fromkeys(row["model"] for row in json.loads(out)["rows"]))
-
-
-def test_layers_on_the_command_line(
-    original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    dot, tk = (
-        saved_bert(tmp_path / "dot.ckpt", original),
-        saved_model(tmp_path / "tk.ckpt", original),
-    )
-    given = ("--probe-passages", 12, "--set", "minimum_terms=3")
-    assert (
-        run(
-            "mats",
-            "--model",
-            dot,
-            *given,
-            "--set",
-            "probe_layers=all",
-            "--json",
-            "--out",
-            tmp_path / "saved",
-        )
-        == 0
-    )
-    layers = ["dot layer 0", "dot layer 1", "dot layer 2"]
-    assert models_of(capsys.readouterr().out) == layers
-    assert list(load(tmp_path / "saved")["model"].unique()) == layers
-    assert read_manifest(tmp_path / "saved").settings["probe_layers"] == "all"
-    assert (
-        run("mats", "--curve", "--model", dot, *given, "--set", "probe_layers=2,0", "--json") == 0
-    )
-    assert models_of(capsys.readouterr().out) == ["dot layer 2", "dot layer 0"]
-    assert (
-        run(
-            "mats",
-            "--model",
-            tmp_path / "dot.encoder",
-            original.path,
-            *given,
-            "--set",
-            "kind=bi-encoder",
-            "--json",
-        )
-        == 0
-    )
-    bare = capsys.readouterr().out
-    assert models_of(bare) == ["dot.encoder"]
-    assert printed_mats(bare, "original")
-    for layers, complaint in (
-        ("0,x", "wanted numbers with commas between them, or all; found '0,x'"),
-        ("0,7", "probe_layers: wanted numbers from 0 to 2, or all; found 7"),
-    ):
-        assert run("mats", "--model", dot, *given, "--set", f"probe_layers={layers}") == 2
-        assert complaint in capsys.readouterr().err
-    assert run("mats", "--model", tk, *given, "--set", "probe_layers=all") == 2
-    assert (
-        "probe_layers: wanted a model over an encoder; found one of kind tk"
-        in capsys.readouterr().err
-    )
 
 
 def test_a_sample_is_keyed_by_the_passage(original: Collection, tmp_path: Path) -> None:
@@ -387,24 +305,3 @@ def test_ats_prints_the_curve(
     assert run("mats", "--curve", "--model", place, "--set", "minimum_terms=17") == 0
     told = capsys.readouterr().out.replace("\n", " ")
     assert "MATS is undefined. no Δ has enough terms" in told
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["--set", "minimum_terms=0"], "minimum_terms"),
-        (["--probe-passages", 0], "--probe-passages"),
-        (["--set", "sample_pairs=-3"], "sample_pairs"),
-    ],
-)
-def test_a_bad_setting_is_one_line(
-    original: Collection,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list,
-    complaint: str,
-) -> None:
-    assert run("mats", "--model", saved_model(tmp_path / "tk.ckpt", original), *arguments) == 2
-    printed = capsys.readouterr()
-    assert complaint in printed.err.splitlines()[-1]
-    assert printed.out == ""
