@@ -8,16 +8,9 @@ from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected
 from positionbias.positions.histogram import PositionFigure, PositionHistogram
 from positionbias.positions.measured import histogram_rows
-from positionbias.probe.ats import AtsCurve
-from positionbias.probe.measured import similarity_rows
-from positionbias.probe.term_vectors import Probed
-from positionbias.report import answer_positions, similarity
+from positionbias.report import answer_positions
 from positionbias.report.presentation import Presentation
 from positionbias.report.tiles import Answered, Tone
-
-from . import invented
-
-ROWS = invented.measured()
 
 
 def plain(text: str) -> str:
@@ -60,7 +53,6 @@ def histogram(difference: float, half: float, one_start: int = 0) -> Collected:
     ("difference", "half", "said", "answer", "tone"),
     [
         (-0.1, 0.05, "answers start nearer the front than unbiased ones", "yes", Tone.BAD),
-        (0.1, 0.05, "answers start nearer the end than unbiased ones", "no", Tone.BAD),
         # its interval ends at 0
         (-0.1, 0.1, "cannot tell whether answers start nearer the front", "", Tone.UNKNOWN),
         (
@@ -102,37 +94,3 @@ def test_a_histogram_is_drawn_with_its_expectation() -> None:
     # 60 % and 40 % of answers: 60 and 40 columns, the mark of 50 % at the 50th
     assert (lines[first].count("█"), lines[first + 1].count("█")) == (59, 40)
     assert lines[first].index("┃") == lines[first + 1].index("┃")
-
-
-def test_positions_stand_beside_their_expectation_and_all_answers_are_counted() -> None:
-    rows = answer_positions.SHOWN.own(ROWS)
-    table = answer_positions.POSITIONS.table(rows)
-    by_name = {column.full_name: place for place, column in enumerate(table.columns)}
-    assert [line[0].text for line in table.rows] == ["planted, train", "planted, test"]
-    chance = next(place for name, place in by_name.items() if "by chance" in name)
-    assert plain(table.rows[1][chance].text).startswith("0.011")
-    outcomes = {
-        line[0].text: [cell.text for cell in line[1:]]
-        for line in answer_positions.OUTCOMES.table(rows).rows
-    }
-    assert outcomes["Cut"] == ["0", "312"]
-
-
-def test_what_mats_says_printed_and_plain() -> None:
-    made = Collected({"collection": "squad"})
-    similarity_rows(made, invented.probed("tk", 0.1), study="mats", model="tk")
-    none = AtsCurve([1.0], [30], [30], [0.0], [None])
-    similarity_rows(made, Probed("knrm", none, 5, 0, 60, 0), study="mats", model="knrm")
-    shown = similarity.OF_MODELS
-    rows = shown.own(made.rows)
-    said, undefined = shown.headline(rows)
-    assert said.startswith("tk on squad: where positions differ, a word's vectors are ")
-    assert undefined.startswith(
-        "knrm on squad: cannot tell how its term vectors depend on position: MATS is undefined. "
-    )
-    ats = invented.probed("tk", 0.1).curve.ats
-    # printed = sum / (140 − 1), plain = sum / 140, for the 140 Δ above 0
-    total = sum(ats[0] - value for value in ats[1:])
-    table = similarity.TABLE.table(rows)
-    texts = [cell.text for cell in table.rows[0]]
-    assert texts[2:4] == [f"{total / 139:.3f}", f"{total / 140:.3f}"]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.report.figure import MUTED, SERIES
+from positionbias.report.figure import MUTED
 from positionbias.report.html import PAGE_COLOURS, write_page
 from positionbias.report.page import load_study
 from tests.pooling.simulated_files import measured_pool
@@ -185,14 +185,6 @@ def test_a_table_sorts_upwards_downwards_and_back(browser: Browser, pages: dict[
     browser.click(head(table, "System"))
     assert column(browser, table, 0) == sorted([*invented_audit.FOUR, "bert_cat-original"])
     assert browser.messages == []
-
-
-def test_an_audit_on_a_dark_screen(browser: Browser, pages: dict[str, Path]) -> None:
-    browser.open(pages["four"], dark=True)
-    found = browser.run(MEASURE)
-    assert (found["ground"], found["label"]) == (rgb(PAGE_COLOURS["ground"].dark), rgb(MUTED.dark))
-    assert rgb(SERIES[0].dark) in found["strokes"]
-    assert not {rgb(SERIES[0].light), rgb(MUTED.light)} & set(found["strokes"])
 
 
 def test_on_paper_nothing_is_folded_away(browser: Browser, pages: dict[str, Path]) -> None:

@@ -15,13 +15,7 @@ from matplotlib.figure import Figure
 from positionbias.experiments import endings
 from positionbias.report import answer_positions, similarity
 from positionbias.report.figure import (
-    BAND,
-    FRAME,
-    INK,
-    MUTED,
-    SERIES,
     RowFigure,
-    dark_rules,
     inline_svg,
 )
 from positionbias.report.presentation import Presentation
@@ -78,17 +72,6 @@ def test_nothing_is_cut_off_and_the_legend_lies_over_no_panel(name: str) -> None
     legend = figure.legends[0].get_window_extent(renderer)
     for axes in figure.axes:
         assert not legend.overlaps(axes.get_window_extent(renderer))
-
-
-@every_figure
-def test_every_colour_has_a_dark_partner(name: str) -> None:
-    svg = svg_of(name)
-    used = set(re.findall(r"#[0-9a-f]{6}\b", svg)) | set(
-        re.findall(r"(?:fill|stroke): (?!none|#|inherit)([a-z]+)", svg)
-    )
-    known = {colour.light for colour in (INK, MUTED, FRAME, BAND, *SERIES)}
-    assert used <= known
-    assert all(f": {colour}" in dark_rules() for colour in used)
 
 
 def test_inline_svg_has_ids_of_its_own_and_only_those_in_use() -> None:

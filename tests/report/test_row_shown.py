@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pandas import DataFrame, concat
+from pandas import DataFrame
 
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected
-from positionbias.report import page
 from positionbias.report.figure import Forest, Histogram, Lines, Mark, Scatter
-from positionbias.report.presentation import Presentation, RowSection
+from positionbias.report.presentation import Presentation
 from positionbias.report.record import Finding, records_of, said
 from positionbias.report.table import RowTable, Value
 from positionbias.report.tiles import Answer, Answered, Question
@@ -46,11 +45,9 @@ def rows() -> DataFrame:
     ("template", "sentence"),
     [
         ("{kind}: {mean:.3f} {measure}", "old: 0.250 [0.125, 0.375] RR"),
-        ("{mean.value:+.2f} from {mean.low:.3f}", "+0.25 from 0.125"),
         ("{mean:+.1%} of {number:,}", "+25.0 % [+12.5, +37.5] of 1,200"),
         ("p {mean.p_adjusted:p}, {mean.answer}", "p 0.012, open"),
         ("{undefined:.3f}", ""),
-        ("{mean:.3f}, {missing:,}", ""),
     ],
 )
 def test_a_sentence_is_said_or_empty(rows: DataFrame, template: str, sentence: str) -> None:
@@ -88,17 +85,6 @@ def test_a_table_has_keys_across_and_a_papers_figures_below_ours(rows: DataFrame
     assert (table.stub, [plain(note) for note in table.notes]) == (
         2, ["n is 1,200.", "10 rows"],  # none whose statistic is not there
     )  # fmt: skip
-
-
-def test_a_table_is_chosen_and_shows_any_column_of_a_row(rows: DataFrame) -> None:
-    table = replace(
-        TABLE,
-        stub={"measure": "Measure", "kind": "Kind"},
-        across=(),
-        where="whose == '' and statistic != 'gold' and kind == 'old'",
-        cells=[Value("mean", "p", "p", show="p_adjusted"), Value("mean", "A", show="answer")],
-    )
-    assert shown(table, rows) == [["RR", "old", "0.012", "open"], ["nDCG", "old", "0.012", "worse"]]
 
 
 QUESTION = Question(
@@ -140,20 +126,6 @@ def test_a_terminal_has_the_answer_what_was_measured_and_short_tables(rows: Data
     assert parts[:4] == ["No.", "13 rows of toys.", "It falls.", "T"]
     assert [part.split()[0] for part in parts[4:]] == ["Kind", "n"]  # nothing of an empty table
     assert presentation.own(rows.assign(study="other")).empty
-
-
-def test_a_section_has_figures_and_tables_of_each_collection(rows: DataFrame) -> None:
-    figure = Scatter(
-        name="s", where="whose == ''", caption=str, across="gold", up="mean", point="kind"
-    )
-    section = RowSection(anchor="a", title="A", introduction="", figures=[figure], folded=[TABLE])
-    both = concat([rows, rows.assign(collection="d")])
-    for chosen, ends_ in ((rows, [""]), (both, ["-c", "-d"])):
-        made = page._section(section, chosen)
-        assert [picture.name for picture in made.pictures] == [f"s{end}" for end in ends_]
-        assert [(sheet.table.name, sheet.folded) for sheet in made.sheets] == [
-            (f"t{end}", True) for end in ends_
-        ]
 
 
 def ends(line: object) -> list[list[float]]:
@@ -212,30 +184,6 @@ def test_a_forest_has_a_line_a_name_with_its_marks_and_intervals(rows: DataFrame
         [[0.125, 0], [0.375, 0]], [[0.25, 0]],  # the mean of old runs with its interval
         [[0.5, 0.5]], [[0.5, 1]], [[0.75, 1.5]],
     ]  # fmt: skip
-
-
-def test_a_forest_of_shares_has_per_cent_true_to_their_place_and_its_margin() -> None:
-    made = Collected({}, ["kind"])
-    for kind, change in (("old", -0.0856), ("new", 0.012)):
-        bounds = Interval(change - 0.014, change + 0.014)
-        made.add("RR", "change", change, bounds, kind=kind, unit="share", margin=0.03)
-    figure = Forest(
-        name="f",
-        where="statistic == 'change'",
-        caption=str,
-        line=["kind"],
-        name_of="{kind}",
-        marks=[Mark("statistic == 'change'", "change")],
-    ).draw(made.rows)
-    (axes,) = figure.axes
-    band = axes.patches[0].get_extents().transformed(axes.transData.inverted())
-    assert (band.x0, band.x1) == pytest.approx((-0.03, 0.03))
-    texts = [plain(text.get_text()) for text in figure.legends[0].get_texts()]
-    assert texts == ["change", "within the margin"]
-    figure.canvas.draw()
-    for mark, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=True):
-        number = float(plain(label.get_text()).replace("−", "-").removesuffix(" %"))
-        assert number == pytest.approx(100 * mark, abs=1e-9)
 
 
 def test_a_histogram_has_bins_with_intervals_and_what_is_expected() -> None:
