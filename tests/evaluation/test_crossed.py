@@ -9,9 +9,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import settings as given_settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from positionbias.evaluation.bootstrap import Span
@@ -150,24 +147,6 @@ def test_bad_values() -> None:
         crossed_groups([(BY_HAND, None, 1.0), (BY_HAND[:2], None, -1.0)])
 
 
-@given(st.integers(3, 6), st.integers(1, 3), st.integers(2, 8), st.integers(0, 10_000))
-@given_settings(max_examples=25, deadline=None)
-def test_a_balanced_layout_is_the_analysis_of_variance(
-    seeds: int, rotations: int, clusters: int, seed: int
-) -> None:
-    values = np.random.default_rng(seed).normal(size=(seeds, rotations, 3 * clusters))
-    found = crossed(values, [f"p{place // 3}" for place in range(3 * clusters)])
-    cells = values.mean(axis=1).reshape(seeds, clusters, 3).mean(axis=2)
-    mean, rows, columns = cells.mean(), cells.mean(axis=1), cells.mean(axis=0)
-    of_seeds = clusters * ((rows - mean) ** 2).sum() / (seeds - 1)
-    of_clusters = seeds * ((columns - mean) ** 2).sum() / (clusters - 1)
-    left = cells - rows[:, None] - columns + mean
-    both = (left**2).sum() / ((seeds - 1) * (clusters - 1))
-    variance = (of_clusters + max(of_seeds - both, 0)) / (seeds * clusters)
-    assert found.value == pytest.approx(mean)
-    assert found.standard_error == pytest.approx(math.sqrt(variance))
-
-
 def test_an_unequal_layout_against_a_second_derivation() -> None:
     """Missing cells, rotations and clusters of unequal size: every sum left out one by one, in
     loops.
@@ -224,25 +203,3 @@ def test_groups_of_queries_apart() -> None:
     welch = stats.ttest_ind(one[0, 0], other[0, 0], equal_var=False)
     assert alone.p == pytest.approx(welch.pvalue)
     assert alone.freedom == pytest.approx(welch.df)
-
-
-@given(st.integers(0, 10_000), st.floats(-3, 3), st.floats(0.1, 3))
-@given_settings(max_examples=25, deadline=None)
-def test_order_says_nothing_and_scale_scales(seed: int, shift: float, scale: float) -> None:
-    random = np.random.default_rng(seed)
-    values, labels = random.normal(size=(3, 2, 9)), list("aabbccdde")
-    order, of_seeds = random.permutation(9), random.permutation(3)
-    found, moved = (
-        crossed(values, labels),
-        crossed(values[of_seeds][:, ::-1, order], [labels[place] for place in order]),
-    )
-    assert (moved.value, moved.standard_error, moved.freedom) == pytest.approx(
-        (found.value, found.standard_error, found.freedom)
-    )
-    scaled = crossed(values * scale + shift, labels)
-    assert found.value is not None
-    assert found.standard_error is not None
-    assert (scaled.value, scaled.standard_error) == pytest.approx(
-        (found.value * scale + shift, found.standard_error * scale)
-    )
-    assert scaled.freedom == pytest.approx(found.freedom)

@@ -1,14 +1,12 @@
 """Depth tuning: by hand, against ir_measures at every depth, and the faults."""
 
-import math
-
 import ir_measures
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run, strictly_decreasing
 from positionbias.evaluation.depth import apply_depth, tune_depth
@@ -118,54 +116,6 @@ def test_every_depth_equals_ir_measures(case, cutoff):
     assert choice.value == choice.curve[choice.depth] >= max(choice.curve.values()) - 1e-12
 
 
-def ndcg(ranked, grades, cutoff):
-    """As one would write it down."""
-    gains = [max(0, grades.get(passage_id, 0)) for passage_id in ranked[:cutoff]]
-    best = sorted((grade for grade in grades.values() if grade > 0), reverse=True)[:cutoff]
-    dcg = [
-        sum(gain / math.log2(rank + 1) for rank, gain in enumerate(column, 1))
-        for column in (gains, best)
-    ]
-    return dcg[0] / dcg[1] if dcg[1] else 0.0
-
-
-@settings(max_examples=25, deadline=None)
-@given(rankings(), st.sampled_from([1, 3, 10]), st.sampled_from([1, 7, 1_000_000]))
-def test_every_depth_equals_a_brute_force_loop(case, cutoff, block):
-    candidates, rescored, qrels = case
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("positionbias.evaluation.depth._BLOCK", block)
-        choice = tune_depth(candidates, rescored, qrels, range(1, 21), cutoff=cutoff)
-    judged = {}
-    for qrel in qrels:
-        judged.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.grade
-    means = {}
-    for depth in range(1, 21):
-        values = []
-        for query_id, grades in judged.items():
-            first = candidates[query_id].passage_ids if query_id in candidates else []
-            model = rescored[query_id].passage_ids if query_id in rescored else []
-            head = first[:depth]
-            values.append(ndcg([p for p in model if p in head] + first[depth:], grades, cutoff))
-        means[depth] = sum(values) / len(values)
-    assert choice.curve == pytest.approx(means, abs=1e-12)
-    assert choice.depth == next(d for d in means if means[d] >= max(means.values()) - 1e-12)
-
-
-def test_a_model_s_further_passages_do_not_count():
-    # the model also ranked x and y, which are no candidates of this depth or of this query
-    candidates = Run("bm25", [("q", ["a", "b"], [2.0, 1.0]), ("r", ["x"], [1.0])])
-    rescored = Run(
-        "model", [("q", ["y", "b", "x", "a"], [4.0, 3.0, 2.0, 1.0]), ("r", ["x"], [1.0])]
-    )
-    assert apply_depth(candidates, rescored, 2)["q"].passage_ids == ["b", "a"]
-    assert apply_depth(candidates, rescored, 2)["q"].scores.tolist() == [3.0, 1.0]
-    assert tune_depth(candidates, rescored, [Qrel("q", "b", 1)], [1, 2]).curve == {
-        1: pytest.approx(1 / math.log2(3)),
-        2: 1.0,
-    }
-
-
 def test_a_candidate_without_a_score_is_named():
     short = Run("model", [("q", ["a", "b"], [1.0, 2.0])])
     assert apply_depth(CANDIDATES, short, 2)["q"].passage_ids == ["b", "a", "c", "d"]
@@ -177,37 +127,3 @@ def test_a_candidate_without_a_score_is_named():
         tune_depth(CANDIDATES, short, [Qrel("q", "d", 1)], [1, 3])
     with pytest.raises(InputError, match="'a' of query 'q'"):
         apply_depth(CANDIDATES, Run("model", []), 1)
-
-
-def test_settings_and_judgements_are_checked():
-    with pytest.raises(SettingError, match="--depth"):
-        apply_depth(CANDIDATES, MODEL, 0)
-    with pytest.raises(SettingError, match="--depth"):
-        tune_depth(CANDIDATES, MODEL, [Qrel("q", "d", 1)], [])
-    with pytest.raises(InputError, match="at least one judged query"):
-        tune_depth(CANDIDATES, MODEL, [], [1])
-
-
-def test_queries_without_candidates_may_have_an_empty_ranking():
-    candidates = Run("bm25", [("q", [], []), ("r", ["a"], [1.0])])
-    rescored = Run("model", [("r", ["a"], [5.0])])
-    assert apply_depth(candidates, rescored, 5)["q"].passage_ids == []
-    assert tune_depth(
-        candidates, rescored, [Qrel("q", "a", 1), Qrel("r", "a", 1)], [1]
-    ).value == pytest.approx(0.5)
-
-
-def test_a_run_made_from_the_candidates_is_merged_like_any_other():
-    candidates = Run(
-        "bm25", [("q", ["a", "b", "c"], [3.0, 2.0, 1.0]), ("r", ["c", "a"], [2.0, 1.0])]
-    )
-    shared = candidates.rescored(
-        "model", {"q": np.array([1.0, 3.0, 2.0]), "r": np.array([1.0, 2.0])}
-    )
-    apart = Run("model", [(r.query_id, r.passage_ids, r.scores) for r in shared.rankings()])
-    for depth in (1, 2, 3):
-        one, other = apply_depth(candidates, shared, depth), apply_depth(candidates, apart, depth)
-        assert {q: r.passage_ids for q, r in one.items()} == {
-            q: r.passage_ids for q, r in other.items()
-        }
-    assert apply_depth(candidates, shared, 2)["q"].passage_ids == ["b", "a", "c"]

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
-from positionbias.core.files import sha256_file
 from positionbias.core.manifest import (
     Manifest,
     input_ref,
@@ -24,7 +23,7 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.run import Run, read_run, strictly_decreasing, write_run
 from positionbias.evaluation.fusing import FUSIONS, Fusing
-from positionbias.evaluation.fusion import Missing, equal_again, fuse, fuse_runs, z_scores
+from positionbias.evaluation.fusion import Missing, equal_again, fuse, fuse_runs
 
 RANKS = Fusing("reciprocal-ranks")
 ONE = Run("one", [("q", ["a", "b", "c"], [9.0, 6.0, 3.0])])
@@ -110,13 +109,6 @@ def test_against_a_plain_implementation(found: list[dict[str, float]]) -> None:
     )
 
 
-@given(values=st.lists(st.integers(-1000, 1000), min_size=2, max_size=20))
-def test_z_scores_have_mean_0_and_deviation_1(values: list[int]) -> None:
-    found = z_scores(np.array(values))
-    assert found.mean() == pytest.approx(0, abs=1e-9)
-    assert found.std() == pytest.approx(1 if len(set(values)) > 1 else 0)
-
-
 # a first stage, and a model that re-ranked its first two: below them stand c, d, e by whole steps
 FIRST = Run("bm25", [("q", ["a", "b", "c", "d", "e"], [10.0, 9.0, 8.0, 2.0, 1.0])])
 RERANKED = Run("dot", [("q", ["b", "a", "c", "d", "e"], [0.51, 0.5, -1.0, -2.0, -3.0])])
@@ -193,21 +185,6 @@ def test_what_is_no_ensemble(runs: list[Run], settings: dict, complaint: str) ->
     assert str(stop.value).startswith(complaint)
 
 
-@pytest.mark.parametrize(
-    ("settings", "complaint"),
-    [
-        ({"by": "sum"}, "--by: wanted one of z-scores, reciprocal-ranks; found 'sum'"),
-        ({"by": "reciprocal-ranks", "k": -1}, "--k: wanted at least 0; found -1"),
-        ({"depth": 0}, "--depth: wanted at least 1; found 0"),
-        ({"k": 5}, "--k: wanted --by reciprocal-ranks; found --by z-scores"),
-    ],
-)
-def test_settings_out_of_range_name_their_flag(settings: dict, complaint: str) -> None:
-    with pytest.raises(SettingError) as stop:
-        Fusing(**settings)
-    assert str(stop.value).startswith(complaint)
-
-
 # -- files -----------------------------------------------------------------------------------------
 
 
@@ -265,57 +242,6 @@ def test_files_and_their_manifest(tmp_path: Path) -> None:
     assert read_manifest(tmp_path / "again.run").settings == {
         "by": "reciprocal-ranks", "depth": None, "k": 1, "split": "dl19",
     }  # fmt: skip
-
-
-def test_the_first_passages_alone(tmp_path: Path) -> None:
-    paths = [kept(tmp_path, ONE), kept(tmp_path, TWO)]
-    done = fuse_runs(paths, tmp_path / "top.run", Fusing("reciprocal-ranks", depth=1))
-    assert scores(done.run) == pytest.approx({"a": 1 / 61, "c": 1 / 61})
-    with pytest.raises(SettingError, match="--depth: wanted at least 1; found 0"):
-        fuse_runs(paths, tmp_path / "none.run", Fusing(depth=0))
-
-
-@pytest.mark.parametrize(
-    ("command", "depth", "below"),
-    [
-        ("rerank", 2, 3),
-        ("rerank", 5, 0),
-        ("rerank", 200, 0),
-        ("retrieve", 2, 0),
-        ("rerank", None, 0),
-    ],
-)
-def test_the_manifest_says_how_deep_a_re_ranked_run_is_scored(
-    command: str, depth: int | None, below: int, tmp_path: Path
-) -> None:
-    paths = [kept(tmp_path, FIRST), kept(tmp_path, RERANKED, "abc", command=command, depth=depth)]
-    done = fuse_runs(paths, tmp_path / "both.run")
-    assert done.missing["dot"] == Missing(below=below)
-    assert done.run["q"].passage_ids[0] == ("b" if below else "a")
-    assert read_manifest(tmp_path / "both.run").settings.get("scored") == (
-        {"dot": depth} if below else None
-    )
-    counts = done.rows.set_index(["label", "measure"])["value"]
-    assert counts["dot", "passages below its depth"] == below
-
-
-def test_an_output_that_is_one_of_the_runs(tmp_path: Path) -> None:
-    paths = [kept(tmp_path, ONE), kept(tmp_path, TWO)]
-    before = [path.read_bytes() for path in paths]
-    (tmp_path / "link.run").symlink_to(paths[1])
-    for out in (paths[0], tmp_path / "x" / ".." / "two.run", tmp_path / "link.run"):
-        with pytest.raises(
-            SettingError, match=r"--out: wanted a new file; found .*, one of the runs; give another"
-        ):
-            fuse_runs(paths, out, overwrite=True)
-    with pytest.raises(SettingError, match=r"RUN: wanted each run once; found .*link.run twice"):
-        fuse_runs([*paths, tmp_path / "link.run"], tmp_path / "no.run")
-    assert [path.read_bytes() for path in paths] == before
-    # an older ensemble may be replaced, and the inputs are the runs'
-    for _ in range(2):
-        fuse_runs(paths, tmp_path / "both.run", overwrite=True)
-    found = [item.checksum for item in read_manifest(tmp_path / "both.run").inputs]
-    assert found == [sha256_file(path) for path in paths]
 
 
 def test_runs_on_different_collections(tmp_path: Path) -> None:

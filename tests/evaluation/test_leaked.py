@@ -10,7 +10,6 @@ from positionbias.core.errors import InputError
 from positionbias.evaluation.leaked import leaked_results, unpaired_difference
 from positionbias.evaluation.records import (
     LeakedAndClean,
-    LeakedOrder,
     MeanOfPart,
     PerQuery,
     Result,
@@ -58,20 +57,6 @@ def test_each_system_on_each_part() -> None:
     assert gain.value == pytest.approx(-0.3 - 0.2)
 
 
-def test_the_order() -> None:
-    results = leaked_results(RESULTS, {"q1", "q2"}, seed=1)
-    order = results[-1].payload
-    assert isinstance(order, LeakedOrder)
-    assert results[-1].measure == "nDCG@10"
-    # leaked: a 0.8, b 0.5; clean: a 0.2, b 0.4; c last in both
-    assert (order.leaked, order.clean, order.systems, order.pairs, order.strata) == (2, 3, 3, 3, 1)
-    assert (order.tau, order.swaps) == (pytest.approx(1 / 3), 1)
-    assert (results[-1].value, results[-1].interval) == (order.tau, None)
-    # b leads a by -0.4 -0.2 +0.2 +0.2 +0.2; of the ten pairs of queries, the three of the second
-    # with one of the last three leave both tied on either side (τ 1), the others swap them (τ 1/3)
-    assert order.p == pytest.approx(0.7, abs=0.03)
-
-
 def test_against_scipy() -> None:
     rng = np.random.default_rng(2)
     first, second = rng.normal(0.5, 0.2, 60), rng.normal(0.3, 0.1, 90)
@@ -80,17 +65,6 @@ def test_against_scipy() -> None:
     assert difference == pytest.approx(first.mean() - second.mean())
     assert interval is not None
     assert (interval.low, interval.high) == pytest.approx((welch.low, welch.high), abs=0.01)
-
-
-def test_queries_of_one_passage_are_drawn_together() -> None:
-    values = np.tile([0.0, 1.0], 20)
-    alone, together = (
-        unpaired_difference(values, values, clusters, clusters, seed=1)[1]
-        for clusters in (None, [*"uvwxyz"] * 6 + [*"uvwx"])
-    )
-    assert alone is not None
-    assert together is not None
-    assert together.high - together.low > 2 * (alone.high - alone.low)
 
 
 def test_what_is_undefined() -> None:

@@ -10,7 +10,7 @@ import pytest
 from positionbias.evaluation.leaked_order import order_found
 from positionbias.evaluation.random_splits import mark_queries
 from positionbias.evaluation.rank_correlation import kendall
-from positionbias.evaluation.records import LeakedOrder, Result
+from positionbias.evaluation.records import LeakedOrder
 
 
 def values(systems: int, queries: int, seed: int, noise: float = 0.2) -> np.ndarray:
@@ -63,7 +63,3 @@ def test_without_a_clean_query_it_is_undefined() -> None:
     order = found(values(3, 5, seed=1), 5)
     assert (order.tau, order.p) == (None, None)
     assert order.undefined == "no clean query"
-
-
-def result(order: LeakedOrder) -> Result:
-    return Result("nDCG@10", "c", "test", "a, b", 1, order.tau, None, order.systems, order)

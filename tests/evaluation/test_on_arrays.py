@@ -4,7 +4,6 @@ import math
 import shutil
 
 import ir_measures
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +13,7 @@ from positionbias.core.qrels import Qrels
 from positionbias.core.records import HIGHEST_GRADE, Qrel
 from positionbias.core.run import Run
 from positionbias.evaluation.judgements import Judgements
-from positionbias.evaluation.measures import Evaluator, parse_measure, per_query
+from positionbias.evaluation.measures import parse_measure, per_query
 from positionbias.evaluation.on_arrays import has_arrays
 
 NAMES = (
@@ -71,20 +70,6 @@ def test_values_equal_those_of_ir_measures(
         }
         assert found[name] == pytest.approx(peer, abs=1e-12), name
         assert list(found[name]) == sorted(grades)
-
-
-@settings(deadline=None, max_examples=25)
-@given(RUNS, st.lists(JUDGED, min_size=1, max_size=3))
-def test_one_evaluator_measures_many_runs_alike(
-    scores: dict[str, dict[str, float]], chunks: list[list[Qrel]]
-) -> None:
-    qrels = [qrel for chunk in chunks for qrel in chunk]
-    evaluator, run = Evaluator(qrels, ["nDCG@10", "AP"]), Run(scores)
-    other = Run({query_id: dict.fromkeys(PASSAGES, 1.0) for query_id in QUERIES})
-    first, _, again = evaluator.values(run), evaluator.values(other), evaluator.values(run)
-    for name, column in first.items():
-        assert (column == again[name]).all()
-        assert column.tolist() == pytest.approx(list(per_query(run, qrels, [name])[name].values()))
 
 
 def test_values_by_hand() -> None:
@@ -175,29 +160,6 @@ def test_what_arrays_do_not_have_is_left_to_ir_measures() -> None:
     }
 
 
-def test_queries_without_a_grade_from_0_up_have_no_gain() -> None:
-    queries = [f"q{q}" for q in range(200)]
-    run, qrels = (
-        Run({q: {"a": 2.0, "b": 1.0} for q in queries}),
-        Qrels({q: {"a": -1, "b": -2} for q in queries}),
-    )
-    found = per_query(run, qrels, ["nDCG(judged_only=True)", "nDCG(judged_only=True)@10"])
-    assert {value for values in found.values() for value in values.values()} == {0.0}
-
-
-def test_a_join_has_ranks_and_lengths() -> None:
-    judgements = Judgements(Qrels({"b": {"x": 1, "y": 0}, "a": {"y": 2}, "c": {"x": 1}}))
-    run = Run({"b": {"w": 3.0, "y": 2.0, "x": 1.0}, "c": {}, "other": {"x": 1.0}})
-    found = judgements.retrieved(run)
-    assert judgements.query_ids == ["a", "b", "c"]
-    assert found.query.tolist() == [1, 1]
-    assert found.rank.tolist() == [2, 3]
-    assert judgements.grades[found.judgement].tolist() == [0, 1]
-    assert found.lengths.tolist() == [0, 3, 0]
-    assert judgements.retrieved(run, 2).rank.tolist() == [2]
-    assert judgements.relevant(1).tolist() == [1, 1, 1]
-
-
 def test_grades_beyond_the_limit_are_refused() -> None:
     for grade in (HIGHEST_GRADE + 1, -HIGHEST_GRADE - 1, 10**30):
         with pytest.raises(
@@ -207,10 +169,3 @@ def test_grades_beyond_the_limit_are_refused() -> None:
             ),
         ):
             Judgements([Qrel("q", "a", 1), Qrel("q", "b", grade)])
-
-
-def test_no_judgements_are_no_queries() -> None:
-    judgements = Judgements([])
-    assert judgements.query_ids == []
-    assert len(judgements.retrieved(Run({"q": {"a": 1.0}})).lengths) == 0
-    assert np.array_equal(judgements.relevant(1), np.empty(0))

@@ -10,28 +10,6 @@ from positionbias.evaluation.rank_correlation import agreement, kendall
 
 
 @given(data=st.data())
-def test_rows_equal_scipy_s(data):
-    k = data.draw(st.integers(2, 8))
-    positions = np.array(
-        data.draw(st.lists(st.sampled_from([0.1, 0.2, 0.5, 0.9]), min_size=k, max_size=k))
-    )
-    # few values, so that ties are frequent
-    rows = (
-        np.array(
-            data.draw(
-                st.lists(
-                    st.lists(st.integers(0, 4), min_size=k, max_size=k), min_size=1, max_size=6
-                )
-            )
-        )
-        / 3
-    )
-    found = kendall(positions, rows)
-    for value, row in zip(found, rows, strict=True):
-        assert value == pytest.approx(stats.kendalltau(positions, row).statistic, nan_ok=True)
-
-
-@given(data=st.data())
 def test_row_against_row(data):
     k = data.draw(st.integers(2, 8))
     of_k = st.lists(st.integers(0, 4), min_size=k, max_size=k)

@@ -145,18 +145,6 @@ def test_queries_without_a_contrast_or_a_unit_count_for_the_others():
     assert lacking[0].critical == pytest.approx(stats.t.ppf(0.975, 2))
 
 
-@given(st.integers(0, 10_000))
-def test_leaving_out_what_is_missing_is_the_same_as_a_mean_without_it(seed):
-    values, labels, _ = drawn(seed)
-    missing = generator(seed, "missing").random(len(values)) < 0.3
-    values[missing, 1] = np.nan
-    found = simultaneous(values[:, 1:2], labels)
-    kept = clustered_mean(
-        values[~missing, 1], [label for label, out in zip(labels, missing, strict=True) if not out]
-    )
-    assert bounds(found) == [pytest.approx((kept.value, kept.interval.low, kept.interval.high))]
-
-
 def test_a_contrast_of_few_clusters_widens_no_other():
     values = uncorrelated(8, 200, 3)
     values[5:, 1] = np.nan
@@ -213,21 +201,6 @@ def test_without_a_unit_above_0_contrasts_stay_in_their_own():
     plain = bounds(simultaneous(values))
     assert bounds(simultaneous(values, units=np.zeros(40))) == plain
     assert bounds(simultaneous(values, units=np.full(40, np.nan))) == plain
-
-
-@given(st.integers(0, 1_000), st.sampled_from([1e-6, 0.5, 3e4]))
-def test_scores_on_another_scale_give_the_same_deviations(seed, scale):
-    values, labels, units = drawn(seed)
-    one, other = (
-        simultaneous(values, labels, units),
-        simultaneous(scale * values, labels, scale * units),
-    )
-    bare = simultaneous(scale * values, labels), simultaneous(values, labels)
-    for a, b, c, d in zip(one, other, *bare, strict=True):
-        assert (b.value, b.low, b.high) == pytest.approx((a.value, a.low, a.high), rel=1e-6)
-        assert (c.value, c.low, c.high) == pytest.approx(
-            (scale * d.value, scale * d.low, scale * d.high), rel=1e-6
-        )
 
 
 def test_all_intervals_hold_together_in_95_of_100():

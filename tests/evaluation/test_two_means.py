@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats
 
 from positionbias.evaluation.two_means import difference_of_groups
@@ -37,18 +35,3 @@ def test_queries_of_one_passage_are_taken_together() -> None:
     assert interval.high - 1 == pytest.approx(stats.t.ppf(0.975, 10) * (1 / 15) ** 0.5)
     assert interval.method == "Welch, t, 6 clusters of 12 queries and 6 clusters of 12 queries"
     assert difference_of_groups(x, y, ["a"] * 12, clusters) == (1.0, None)
-
-
-@given(st.integers(0, 10_000))
-def test_twice_the_same_queries_say_nothing_more(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    x = rng.normal(2, 0.5, 12)
-    y = 0.5 * x + rng.normal(0, 0.1, 12)
-    names = [f"p{place:02d}" for place in range(12)]
-    once = difference_of_groups(x, y)
-    twice = difference_of_groups(np.tile(x, 2), np.tile(y, 2), names * 2, names * 2)
-    assert once[1] is not None
-    assert twice[1] is not None
-    assert (twice[0], twice[1].low, twice[1].high) == pytest.approx(
-        (once[0], once[1].low, once[1].high)
-    )
