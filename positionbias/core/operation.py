@@ -462,7 +462,7 @@ def _done_once(
         return
     from positionbias.core.steps import job_of, published_by
 
-    left_out = ("overwrite", "workers", "engine", "address")
+    left_out = ("overwrite", "workers", "engine")
     asked = [
         (f"{one.owner}.{one.name}", value, one.of.place == "read")
         for one, value in values

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
@@ -16,11 +17,11 @@ from positionbias.core.threads import cores
 if TYPE_CHECKING:
     from positionbias.core.steps import MapShards
 
-__all__ = ["ENGINES", "Engine", "EngineName", "open_engine"]
+__all__ = ["ENGINES", "Engine", "open_engine"]
 
 Made = TypeVar("Made")
-EngineName = Literal["local", "ray"]
-ENGINES: tuple[EngineName, ...] = get_args(EngineName)
+ENGINES = ("local", "ray")
+VARIABLE = "POSBIAS_ENGINE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,26 +35,38 @@ class Engine:
     workers: int = setting(
         1, "Processes; the output is the same for any number.", least=1, panel=Panel.BASIC
     )
-    engine: EngineName = setting(
-        "local",
-        "Processes on this machine, or a Ray cluster; the output is the same.",
-        choices=ENGINES,
-        panel=Panel.COMPUTING,
-    )
-    address: str | None = setting(
+    engine: str | None = setting(
         None,
-        "The Ray cluster to use, with --engine ray; without it a Ray of this machine with "
-        "--workers CPUs.",
-        metavar="HOST:PORT",
+        "local, processes on this machine, or ray:HOST:PORT, a Ray cluster; ray alone is one of "
+        "this machine with --workers CPUs.",
+        metavar="local|ray[:ADDRESS]",
+        absent=f"${VARIABLE}, else local",
         panel=Panel.COMPUTING,
     )
 
     def __post_init__(self) -> None:
         check_settings(self)
+        if self.engine is not None:
+            parsed_engine(self.engine, "--engine")
+
+    @property
+    def name(self) -> str:
+        """``local`` or ``ray``."""
+        return self._chosen()[0]
+
+    @property
+    def address(self) -> str | None:
+        """The address of a Ray cluster; None: this machine."""
+        return self._chosen()[1]
+
+    def _chosen(self) -> tuple[str, str | None]:
+        if self.engine is not None:
+            return parsed_engine(self.engine, "--engine")
+        return parsed_engine(os.environ.get(VARIABLE) or "local", f"${VARIABLE}")
 
     def open(self, *, gpus: bool = False) -> AbstractContextManager[MapShards]:
         """Yield the engine's ``map_shards``, as ``open_engine``."""
-        return open_engine(self.engine, self.workers, self.address, gpus=gpus)
+        return open_engine(self.name, self.workers, self.address, gpus=gpus)
 
     def at_once(self, threads: int, *, gpus: bool = False) -> int | None:
         """Return how many items of ``open_long`` are worked on at once on this machine; None on a
@@ -66,7 +79,7 @@ class Engine:
         return max(
             1,
             self.workers // threads
-            if self.engine == "ray"
+            if self.name == "ray"
             else min(self.workers, cores() // threads),
         )
 
@@ -80,8 +93,7 @@ class Engine:
         Raises:
             SettingError, DependencyError: as ``open_engine``.
         """
-        if self.engine == "local":
-            _refuse_address(self.address)
+        if self.name == "local":
             from positionbias.engine.local import processes
 
             place = processes(self.at_once(threads, gpus=gpus) or 1, long=True)
@@ -104,7 +116,7 @@ class Engine:
     @property
     def host(self) -> JsonObject:
         """Return the engine as a manifest's provenance records it."""
-        return {"workers": self.workers, "engine": self.engine}
+        return {"workers": self.workers, "engine": self.name}
 
 
 @contextmanager
@@ -117,14 +129,10 @@ def open_engine(
     With ``gpus`` the function computes on a GPU: Ray has as many processes as the cluster has GPUs.
 
     Raises:
-        SettingError: an unknown engine, fewer than one worker, an address without Ray, or one where
-            no cluster answers.
+        SettingError: fewer than one worker, or an address where no cluster answers.
         DependencyError: Ray is requested but not installed.
     """
-    if engine not in ENGINES:
-        raise SettingError(f"--engine: wanted one of {', '.join(ENGINES)}; found {engine!r}")
     if engine == "local":
-        _refuse_address(address)
         from positionbias.engine.local import processes
 
         place = processes(workers)
@@ -137,8 +145,16 @@ def open_engine(
         yield map_shards
 
 
-def _refuse_address(address: str | None) -> None:
-    if address is not None:
-        raise SettingError(
-            f"--address: wanted with --engine ray only; found {address!r}; add --engine ray"
-        )
+def parsed_engine(text: str, where: str) -> tuple[str, str | None]:
+    """Return the name of an engine and the address of its cluster, if it is given.
+
+    Raises:
+        SettingError: neither ``local`` nor ``ray`` nor ``ray:ADDRESS``.
+
+    >>> parsed_engine("ray:head:6379", "--engine")
+    ('ray', 'head:6379')
+    """
+    name, colon, address = text.partition(":")
+    if name not in ENGINES or (colon and (name == "local" or not address)):
+        raise SettingError(f"{where}: wanted local, ray or ray:ADDRESS; found {text!r}; give one")
+    return name, address or None

@@ -54,7 +54,7 @@ def in_parts(
             f"models are made one after another, as each takes {threads} threads; with "
             "--set threads=1 several are made side by side"
         )
-    if steps.dry_run or (at_once == 1 and engine.engine == "local"):
+    if steps.dry_run or (at_once == 1 and engine.name == "local"):
         yield from map(part.here, items)
         return
     with engine.open_long(threads, gpus=gpus) as over:

@@ -148,7 +148,7 @@ class Workspace:
 
     def __getstate__(self) -> dict[str, object]:
         # in another process, which is one of the engine's
-        return {**self.__dict__, "engine": Engine()}
+        return {**self.__dict__, "engine": Engine(engine="local")}
 
     @property
     def planned(self) -> Sequence[Planned]:

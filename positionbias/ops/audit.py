@@ -251,9 +251,7 @@ def _measured(
     from positionbias.audit.audit import audit
     from positionbias.audit.measured import audit_rows
 
-    gpus = (
-        engine.engine == "ray" and bool(audited.models) and computing.pick_device().type == "cuda"
-    )
+    gpus = engine.name == "ray" and bool(audited.models) and computing.pick_device().type == "cuda"
     with engine.open(gpus=gpus) as map_shards:
         task, systems = _opened(collection, runs, audited, settings, computing, map_shards)
         measurements = audit(task, systems, settings, tell=say)

@@ -26,10 +26,10 @@ def model_workers(engine: Engine, loading: Loading, checkpoint: Checkpoint) -> I
     """
     from positionbias.models.protocols import Served  # needs numpy
 
-    if isinstance(checkpoint.model, Served) and engine != Engine():
+    if isinstance(checkpoint.model, Served) and (engine.workers > 1 or engine.name != "local"):
         raise SettingError(
             "--workers, --engine: wanted neither with an endpoint, which one process asks for "
-            f"several lists at once; found {engine.workers} workers, {engine.engine}; leave them "
+            f"several lists at once; found {engine.workers} workers, {engine.name}; leave them "
             "out"
         )
     with engine.open(gpus=checkpoint.model.device.type == "cuda") as map_shards:

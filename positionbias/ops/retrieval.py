@@ -144,9 +144,9 @@ def _by_bm25(
 ) -> tuple[str, dict[str, int], Sequence[str]]:
     from positionbias.firststage.bm25 import retrieve_run
 
-    if search.backend == "lucene" and engine.engine != "local":
+    if search.backend == "lucene" and engine.name != "local":
         raise SettingError(
-            f"--engine: wanted local with --backend lucene; found {engine.engine!r}; leave it out, "
+            f"--engine: wanted local with --backend lucene; found {engine.name!r}; leave it out, "
             "or use bm25s"
         )
     settings, backend = search.settings, search.backend

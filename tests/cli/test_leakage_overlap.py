@@ -76,8 +76,8 @@ def test_the_answer_comes_first_and_goes_to_the_other_commands(
         ),
         ("train --test bench --test bench", "posbias: --test: wanted different names"),
         (
-            "train --test bench --set address=a:1",
-            "posbias: address: wanted with engine ray only",
+            "train --test bench --set engine=local:1",
+            "posbias: engine: wanted local, ray or ray:ADDRESS; found 'local:1'",
         ),
     ],
 )

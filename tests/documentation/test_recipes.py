@@ -88,7 +88,7 @@ def test_the_job_script_starts_ray_on_every_node_and_the_command_on_the_first(
         f"srun --overlap --nodes=2 --ntasks=2 --exclude=node1 ray start --address={address} --block"
         in told
     )
-    engine = f"--set engine=ray --set address={address}"
+    engine = f"--set engine=ray:{address}"
     command = f"model encode ./msmarco --model minilm --out ./vectors {engine}"
     assert told[-1] == f"posbias {command}"
     assert f"srun {first} posbias {command}" in told

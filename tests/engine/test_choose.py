@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from positionbias.core.errors import DependencyError, SettingError
-from positionbias.engine.choose import ENGINES, open_engine
+from positionbias.engine.choose import ENGINES, Engine, open_engine
 
 
 def choose(engine: str, workers: int = 1, address: str | None = None) -> None:
@@ -25,23 +25,26 @@ def test_the_local_engine_maps(workers: int) -> None:
         assert list(map_shards(math.factorial, [3, 1, 4])) == [6, 1, 24]
 
 
-def test_an_unknown_engine_names_the_known_ones() -> None:
-    with pytest.raises(SettingError, match=r"^--engine: wanted one of local, ray; found 'spark'$"):
-        choose("spark")
+@pytest.mark.parametrize("engine", ["spark", "local:1", "ray:"])
+def test_an_unknown_engine_names_the_known_ones(engine: str) -> None:
+    with pytest.raises(SettingError, match=r"^--engine: wanted local, ray or ray:ADDRESS; found"):
+        Engine(engine=engine)
+
+
+def test_the_environment_chooses_where_nobody_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (Engine().name, Engine().address) == ("local", None)
+    monkeypatch.setenv("POSBIAS_ENGINE", "ray:head:6379")
+    assert (Engine().name, Engine().address) == ("ray", "head:6379")
+    assert Engine(engine="local").name == "local"
+    monkeypatch.setenv("POSBIAS_ENGINE", "spark")
+    with pytest.raises(SettingError, match=r"^\$POSBIAS_ENGINE: wanted local, ray or ray:ADDRESS"):
+        Engine().open()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_workers_below_one_name_the_flag(engine: str) -> None:
     with pytest.raises(SettingError, match="--workers: wanted at least 1; found 0"):
         choose(engine, 0)
-
-
-def test_an_address_is_rays() -> None:
-    with pytest.raises(
-        SettingError,
-        match="--address: wanted with --engine ray only; found 'head:6379'; add --engine ray",
-    ):
-        choose("local", 1, "head:6379")
 
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -109,7 +109,7 @@ def test_how_many_parts_run_at_once_worked_by_hand(monkeypatch: pytest.MonkeyPat
         3,
         1,
     ]
-    assert Engine(engine="ray", address="head:6379").at_once(4) is None
+    assert Engine(engine="ray:head:6379").at_once(4) is None
 
 
 def test_another_kind_of_device_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
