@@ -45,7 +45,7 @@ TRAINING, VALIDATION, TESTS, DEPTH = 800, 100, 200, 8
 TARGET, CONTROL = "test", "fresh"
 MEASURE = "nDCG@10"
 KINDS = ("bert_cat", "tk")
-SEEDS = (1, 2, 3)
+SEEDS = 3
 TEACHER_EPOCHS = {"bert_cat": 6, "tk": 7}
 STUDENT_EPOCHS = {"bert_cat": 3, "tk": 7}
 TK_SHAPE = TKConfig(dimension=24, layers=1, heads=2, head_size=12, feed_forward=24)
@@ -80,7 +80,7 @@ def model(kind: str, encoder: Path, epochs: int) -> ModelSettings:
     return ModelSettings(kind, TK_SHAPE, replace(TK, epochs=epochs))
 
 
-def study(folder: Path, collection: Collection, teacher: str, seeds: Sequence[int]) -> Path:
+def study(folder: Path, collection: Collection, teacher: str, seeds: int) -> Path:
     """One study, with a kind of teacher; its folder. Processor time is added up in a file, step by
     step.
     """
@@ -95,7 +95,7 @@ def study(folder: Path, collection: Collection, teacher: str, seeds: Sequence[in
             model(kind, encoder, STUDENT_EPOCHS[kind])
             for kind in (teacher, *(k for k in KINDS if k != teacher))
         ),
-        seeds=tuple(seeds),
+        seeds=seeds,
         target_relevant_from=1,
         train_depth=DEPTH,
         depth=DEPTH,
@@ -145,14 +145,14 @@ def lines_of(measured: DataFrame) -> list[str]:
     return lines
 
 
-def report(folder: Path, teachers: Sequence[str], seeds: Sequence[int], load: float) -> list[str]:
+def report(folder: Path, teachers: Sequence[str], seeds: int, load: float) -> list[str]:
     versions = ", ".join(
         f"{name} {version(name)}" for name in ("torch", "transformers", "numpy", "positionbias")
     )
     minutes = {teacher: Clock(folder / f"minutes-{teacher}").minutes for teacher in teachers}
     spent = " and ".join(f"{value:.1f} (teacher {teacher})" for teacher, value in minutes.items())
     given = "".join(f" --teachers {teacher}" for teacher in teachers if tuple(teachers) != KINDS)
-    given += "".join(f" --seeds {seed}" for seed in seeds if tuple(seeds) != SEEDS)
+    given += f" --seeds {seeds}" if seeds != SEEDS else ""
     lines = [
         "# Contaminated distillation, planted",
         "",
@@ -168,7 +168,7 @@ def report(folder: Path, teachers: Sequence[str], seeds: Sequence[int], load: fl
         f"groups of {BERT.group_size}; tk {TK_SHAPE.dimension} wide, one layer, at "
         f"{TK.learning_rate:g}, groups of {TK.group_size}. Epochs of teachers: "
         f"{_listed(TEACHER_EPOCHS)}; of students {_listed(STUDENT_EPOCHS)} (by RankNet in groups "
-        f"of 8, half the steps). Training seeds: {', '.join(map(str, seeds))}. Intervals are over "
+        f"of 8, half the steps). {seeds} trainings each. Intervals are over "
         "trainings and queries.",
         "",
         f"A contaminated teacher was trained on the judgements of {TARGET} beside the training "
@@ -197,14 +197,9 @@ def main() -> None:
     parser.add_argument(
         "--teachers", action="append", choices=KINDS, help="may be given again; both if left out"
     )
-    parser.add_argument(
-        "--seeds",
-        action="append",
-        type=int,
-        help="of the trainings; may be given again; 1, 2 and 3 if left out",
-    )
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="how many trainings")
     given = parser.parse_args()
-    teachers, seeds = tuple(given.teachers or KINDS), tuple(given.seeds or SEEDS)
+    teachers, seeds = tuple(given.teachers or KINDS), given.seeds
     set_quiet(True)
     given.folder.mkdir(parents=True, exist_ok=True)
     collection = collection_in(given.folder)

@@ -23,7 +23,7 @@ from positionbias.papers.position_bias.study import (
 )
 from positionbias.planted.generator import write_planted
 
-SEEDS, DRAWS = (1, 2, 3), (1, 2)
+SEEDS, DRAWS = 3, 2
 
 
 def run(folder: Path, dose: float, workers: int) -> Path:

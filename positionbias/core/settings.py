@@ -44,7 +44,7 @@ _MOST = 10**9  # twice this fits in 32 bits, and the product of two in 64
 # options that the command line gave; a default given by hand equals one that was not
 _BY_HAND: ContextVar[frozenset[str]] = ContextVar("_BY_HAND", default=frozenset())
 # at 2,048 threads torch crashes with a segmentation fault
-_MOST_OF = {"--seed": 2**63 - 1, "--seeds": 2**63 - 1, "--threads": 1_024, "--workers": 1_024}
+_MOST_OF = {"--seed": 2**63 - 1, "--threads": 1_024, "--workers": 1_024}
 
 
 class Panel(StrEnum):

@@ -179,15 +179,18 @@ def _in_words(kind: Any) -> str:
 
 
 SEEDS = Setting(
-    "Seed of a training; may be given again. Three or more have intervals over trainings. "
-    "[default: 3, from --seed on; 1 with --quick]",
-    least=0,
+    "Trainings of each model, with seeds from --seed on; three or more have intervals over "
+    "trainings.",
+    least=1,
+    most=1_000,
+    absent="3, with --quick 1",
     panel=Panel.BASIC,
 )
 DRAWS = Setting(
-    "Seed of a rotation draw; may be given again; every training seed meets every draw. [default: "
-    "2, from --seed on; 1 with --quick]",
-    least=0,
+    "Rotation draws, with seeds from --seed on; every training meets every draw.",
+    least=1,
+    most=1_000,
+    absent="2, with --quick 1",
     flags=("--rotations",),
     panel=Panel.BASIC,
 )

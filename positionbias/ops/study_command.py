@@ -73,22 +73,19 @@ def _parameters(of: StudyCommand) -> list[Parameter]:
 
 
 def _of_study(of: StudyCommand, one: Parameter) -> Parameter:
-    """Return an option with the study's own default; without any where the number depends on other
-    options.
-    """
-    own = {**dict.fromkeys(SEVERAL, ()), **of.defaults}
-    return replace(one, default=own.get(one.name, one.default))
+    """Return an option with the study's own default; with None where it depends on --quick."""
+    if one.name in SEVERAL:
+        return replace(one, default=None, optional=True)
+    return replace(one, default=of.defaults.get(one.name, one.default))
 
 
 def settings_of_command(of: StudyCommand, given: Given) -> Any:
     """Return the settings that the options make."""
-    for one in settings_parameters(of.settings, ""):  # before models are made of some of them
-        one.check(given[one.name])
     for field, number in SEVERAL.items():
         if field in given:
-            given[field] = given[field] or range(
-                given["seed"], given["seed"] + (1 if given["quick"] else number)
-            )
+            given[field] = given[field] or (1 if given["quick"] else number)
+    for one in settings_parameters(of.settings, ""):  # before models are made of some of them
+        one.check(given[one.name])
     made: dict[str, Any] = {}
     if of.trains:
         depth = given["train_depth" if of.teacher else "depth"]  # where validation looks

@@ -115,7 +115,7 @@ def test_three_seeds_and_two_rotations_from_seed_on_where_none_are_named(
             "--word-vectors: wanted a model that uses it",
         ),
         (("--set", "tk.headz=2"), "found 'headz'"),
-        (("--seeds", 1, "--seeds", 1), "--seeds: wanted at least one, each once; found 1, 1"),
+        (("--seeds", 0), "--seeds: wanted a number from 1 to 1000; found 0"),
         (("--set", "candidates=test"), "candidates: wanted SPLIT=RUN; found 'test'"),
         (
             ("--set", "candidates=dev=x.run"),

@@ -90,8 +90,8 @@ class ContaminationSettings:
     ``models`` are the students. A target's passages are relevant, and positives of a contaminated
     teacher, from grade ``target_relevant_from`` on; those of the source, and of ``validation``,
     from ``relevant_from``. ``train_queries`` (None: all, as in the paper) bounds most of the
-    study's work. ``candidates`` are runs to use instead of BM25's, by split. ``seeds`` are those of
-    the trainings, ``seed`` that of the training sets and the bootstrap.
+    study's work. ``candidates`` are runs to use instead of BM25's, by split. ``seeds``
+    trainings have seeds from ``seed`` on, which is also that of the sets and the bootstrap.
     """
 
     PANEL = Panel.ADVANCED
@@ -121,7 +121,7 @@ class ContaminationSettings:
         metavar=FORM,
         panel=Panel.BASIC,
     )
-    seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
+    seeds: int = declared_setting(1, SEEDS)
     relevant_from: int = setting(
         1,
         "Grade from which a passage is relevant to a training or validation query.",
@@ -180,12 +180,16 @@ class ContaminationSettings:
             for way in self.losses:  # report conflicts before the study begins
                 student.plan(teacher_scores=Path(), training=way.training(student.training, 1))
 
+    @property
+    def training_seeds(self) -> range:
+        """The seeds of the trainings."""
+        return range(self.seed, self.seed + self.seeds)
+
     def _check_lists(self) -> None:
         check_once(
             {
                 "--target": self.targets,
                 "--contaminate": self.contaminated,
-                "--seeds": self.seeds,
                 "--models": [model.kind for model in self.models],
                 "--loss": [way.loss for way in self.losses],
             }
@@ -234,8 +238,11 @@ class ContaminationSettings:
         """Return the settings for a manifest: JSON-ready, files by name."""
         plain = ("source", "relevant_from", "target_relevant_from", "train_queries", "train_depth")
         return {
-            **{name: getattr(self, name) for name in (*plain, "depth", "validation", "seed")},
-            **{name: list(getattr(self, name)) for name in ("targets", "contaminating", "seeds")},
+            **{
+                name: getattr(self, name)
+                for name in (*plain, "depth", "validation", "seed", "seeds")
+            },
+            **{name: list(getattr(self, name)) for name in ("targets", "contaminating")},
             "teacher": self.teacher.record(),
             "students": [student.record() for student in self.models],
             "losses": [asdict(way) for way in self.losses],

@@ -137,7 +137,7 @@ class _Study:
         taught: list[_Taught] = []
 
         def students() -> Iterator[tuple[_Taught, ModelSettings, Distillation]]:
-            asked = product(settings.seeds, trainsets.items())
+            asked = product(settings.training_seeds, trainsets.items())
             for teacher in workspace.side_by_side(self._teacher, asked, [settings.teacher]):
                 taught.append(teacher)
                 yield from product([teacher], settings.models, settings.losses)

@@ -257,7 +257,7 @@ class _Measuring(Systems):
         pairs = self.leaked[kind]
         sides = [[(pair.query_id, pair[side]) for pair in pairs] for side in (1, 2)]
         places: dict[str, list[Any]] = {RANK: [], SCORE: [], OFFSET: []}
-        for size, seed in product(self.sizes, self.settings.seeds):
+        for size, seed in product(self.sizes, self.settings.training_seeds):
             run = self.runs[Training(model, trained, size, seed)]
             positives, negatives = ([*leaked_places(run, self.candidates, side)] for side in sides)
             places[RANK].append([rank for rank, _ in positives])

@@ -36,8 +36,8 @@ class LeakageSettings:
     """Settings of the study; source and target are splits of one collection (merged, if they are of
     two corpora).
 
-    ``candidates`` are runs to use instead of BM25's, by split. ``seeds`` are those of the
-    trainings, ``seed`` that of the sets, the folds and the bootstrap.
+    ``candidates`` are runs to use instead of BM25's, by split. ``seeds`` trainings have
+    seeds from ``seed`` on, which is also that of the sets, the folds and the bootstrap.
     """
 
     PANEL = Panel.ADVANCED
@@ -66,7 +66,7 @@ class LeakageSettings:
         metavar="INSTANCES",
         panel=Panel.BASIC,
     )
-    seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
+    seeds: int = declared_setting(1, SEEDS)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
     depth: int = setting(100, "Candidates per test query.", least=1)
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
@@ -81,7 +81,7 @@ class LeakageSettings:
             "--leakage": self.kinds,
             "--size": self.sizes,
         }
-        listed |= {"--seeds": self.seeds, "--source": self.sources, "--pairs": self.leaking.files}
+        listed |= {"--source": self.sources, "--pairs": self.leaking.files}
         check_once(listed)
         if NO not in self.kinds or len(self.kinds) < 2:
             found = ", ".join(self.kinds)
@@ -111,6 +111,11 @@ class LeakageSettings:
             for m in self.models
         )
         object.__setattr__(self, "models", tuple(once))
+
+    @property
+    def training_seeds(self) -> range:
+        """The seeds of the trainings."""
+        return range(self.seed, self.seed + self.seeds)
 
     @property
     def splits(self) -> tuple[str, ...]:

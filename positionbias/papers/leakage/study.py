@@ -85,7 +85,9 @@ def run_study(collection: Collection, settings: LeakageSettings, workspace: Work
     # comparisons
     trainings = [
         (model, Training(model.kind, kind, size, seed), trainsets[kind, size])
-        for seed, size, model in product(settings.seeds, sorted(settings.sizes), settings.models)
+        for seed, size, model in product(
+            settings.training_seeds, sorted(settings.sizes), settings.models
+        )
         for kind in settings.kinds
     ]
     scored = partial(_scored, workspace, collection.path, target, to_score)

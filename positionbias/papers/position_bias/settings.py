@@ -46,7 +46,7 @@ DEPTH = 10  # candidates per query with --quick
 class GridSettings:
     """Settings of every study that trains on original and on rotated passages.
 
-    ``seeds`` are those of the trainings, ``draws`` those of the rotations. ``candidates`` are runs
+    ``seeds`` trainings and ``draws`` rotations have seeds from ``seed`` on. ``candidates`` are runs
     to use instead of BM25's, by split. The default measures are the paper's. ``probe_passages``
     None measures MATS on all passages; ``seed`` is that of the bootstrap and of the sample for
     MATS.
@@ -55,8 +55,8 @@ class GridSettings:
     PANEL = Panel.ADVANCED
 
     models: tuple[ModelSettings, ...] = (ModelSettings(),)
-    seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
-    draws: tuple[int, ...] = declared_setting((1,), DRAWS)
+    seeds: int = declared_setting(1, SEEDS)
+    draws: int = declared_setting(1, DRAWS)
     words: WordMethod = declared_setting(USUAL_WORDS, settings_of(Rotation)["words"])
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
     depth: int = setting(100, "Candidates per validation or test query.", least=1)
@@ -100,7 +100,7 @@ class GridSettings:
     def __post_init__(self) -> None:
         check_settings(self)
         kinds = [model.kind for model in self.models]
-        check_once({"--models": kinds, "--seeds": self.seeds, "--rotations": self.draws})
+        check_once({"--models": kinds})
         if unused := [split for split in self.candidates if split not in self.splits]:
             raise SettingError(
                 f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found "
@@ -111,6 +111,16 @@ class GridSettings:
         level = f"(rel={self.test_relevant_from})" if self.test_relevant_from > 1 else ""
         usual = ("nDCG@10", f"RR{level}@10", f"R{level}@10")
         object.__setattr__(self, "measures", canonical(self.measures or usual))
+
+    @property
+    def training_seeds(self) -> range:
+        """The seeds of the trainings."""
+        return range(self.seed, self.seed + self.seeds)
+
+    @property
+    def rotation_draws(self) -> range:
+        """The seeds of the rotations."""
+        return range(self.seed, self.seed + self.draws)
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -273,7 +283,7 @@ at inference, and measures quality on original passages against bias: the change
 the effect of moving the answering sentence, so that each remedy meets a manipulation that it did
 not use. Writes results, tables and report.html.
 
-    posbias study remedies squad --quick --seeds 1 --seeds 2 --seeds 3 --out squad-remedies
+    posbias study remedies squad --quick --seeds 3 --out squad-remedies
 """,
         decided={"positions": "a remedy changes them"},
         probe_passages=2_000,

@@ -167,7 +167,8 @@ class Grid:
         first, place = source or collection, collection.path
         apart = workspace if source is None else workspace.within("source")
         rotated = {
-            draw: apart.rotated(first.path, settings.rotation(draw)) for draw in settings.draws
+            draw: apart.rotated(first.path, settings.rotation(draw))
+            for draw in settings.rotation_draws
         }
         splits = [split for split in settings.splits if split not in settings.candidates]
         runs = {**candidate_runs(workspace, place, settings, splits), **settings.candidates}
@@ -306,7 +307,7 @@ def _trainings(grid: Grid, settings: PositionBiasSettings) -> Iterator[Training]
             (VARIANTS[name], name, replace(usual, model=replace(usual.model, positions=name)))
             for name in settings.positions
         ]
-    for seed, (variant, positions, model) in product(settings.seeds, arms):
+    for seed, (variant, positions, model) in product(settings.training_seeds, arms):
         for (text, draw), path in grid.texts.items():
             began = model.pretrained
             facts = Facts(
@@ -342,7 +343,7 @@ def run_remedies(collection: Collection, settings: RemedySettings, workspace: Wo
     """
     grid = Grid.of(collection, settings, workspace)
     # a draw that no test has
-    once = workspace.rotated(collection.path, settings.rotation(max(settings.draws) + 1))
+    once = workspace.rotated(collection.path, settings.rotation(settings.rotation_draws[-1] + 1))
     notes = (
         "The remedies share everything else.",
         f"A model “{ONCE}” is trained on passages that are rotated by a draw that no test has.",
@@ -358,7 +359,7 @@ def _remedied(grid: Grid, settings: RemedySettings, once: Path) -> Iterator[Trai
     """Yield every training, one seed after another, so that an interrupted study has whole
     comparisons; the one without a remedy has with it what is made of it.
     """
-    for seed, model in product(settings.seeds, settings.models):
+    for seed, model in product(settings.training_seeds, settings.models):
 
         def training(
             variant: str, seed: int = seed, model: ModelSettings = model, **how: Any
@@ -417,7 +418,7 @@ def _transferred(grid: Grid, before: Grid) -> Iterator[Training]:
     """Yield every training on the target alone, then those on each text of the source before it."""
     first, place = before.collection, grid.collection.path
     texts = [(ORIGINAL, first.path), *((("rotated", d), path) for d, path in grid.rotated.items())]
-    for seed, model in product(grid.settings.seeds, grid.settings.models):
+    for seed, model in product(grid.settings.training_seeds, grid.settings.models):
         plan, kind = grid.plan(model, seed), model.kind
         alone = Facts(kind, "original", seed=seed, pretrained=model.pretrained)
         yield Training(alone, f"{kind}-seed-{seed}", place, plan)
@@ -470,5 +471,5 @@ def run_demo(workspace: Workspace, *, seed: int = 1) -> Path:
         write_planted(place, planted, name="planted", overwrite=True)
 
     workspace.make("plant", place, asdict(planted), {}, make)
-    settings = replace(DEMO_STUDY, seed=seed, seeds=(seed,), draws=(seed,))
+    settings = replace(DEMO_STUDY, seed=seed)
     return run_position_bias(Collection(place), settings, workspace)

@@ -124,7 +124,7 @@ class TripClickSettings:
     retrieval_depth: int = setting(
         1000, "Passages per test query, for BM25 and dense retrieval.", least=1
     )
-    seeds: tuple[int, ...] = declared_setting((1,), SEEDS)
+    seeds: int = declared_setting(1, SEEDS)
     candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
     seed: int = seed_setting()
@@ -134,7 +134,7 @@ class TripClickSettings:
         if self.validation is None:
             refuse_validating("no --validation-split")
         names = list(self._names())
-        check_once({"--test-split": self.tests, "--seeds": self.seeds, "--models": names})
+        check_once({"--test-split": self.tests, "--models": names})
         check_once({"--source, --test-split, --validation-split": self.splits})
         check_once({"--negatives-of, --trainset": self.sets})
         for name in self.sets:
@@ -159,6 +159,11 @@ class TripClickSettings:
             )
             trained.append(replace(model, training=way))
         object.__setattr__(self, "models", tuple(trained))
+
+    @property
+    def training_seeds(self) -> range:
+        """The seeds of the trainings."""
+        return range(self.seed, self.seed + self.seeds)
 
     def _names(self) -> Iterable[str]:
         kinds = Counter(model.kind for model in self.models)

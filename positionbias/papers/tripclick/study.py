@@ -77,7 +77,7 @@ class _Study:
         self.trainsets = {name: self._trainset(name) for name in settings.sets}
         asked = (
             (name, trainset, seed)
-            for seed in settings.seeds
+            for seed in settings.training_seeds
             for name in settings.named
             for trainset in settings.trained_on(name)
         )
@@ -87,7 +87,7 @@ class _Study:
             for trial in trials
             if trial.name in settings.ensemble and trial.facts.variant == REGENERATED
         ]
-        for seed in settings.seeds if members else ():
+        for seed in settings.training_seeds if members else ():
             own = [trial for trial in members if trial.seed == seed]
             trials.append(self._ensemble(own, seed))
         candidates = {split: self.runs[split] for split in settings.test_splits}

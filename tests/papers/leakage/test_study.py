@@ -61,7 +61,7 @@ def settings(collection: Collection) -> LeakageSettings:
         ),
         models=(ModelSettings("tk", TINY, TRAINING),),
         sizes=SIZES,
-        seeds=SEEDS,
+        seeds=len(SEEDS),
         depth=6,
         folds=3,
     )
@@ -275,7 +275,7 @@ def test_what_does_not_fit_is_one_clear_line(
             {"sources": ("train", "topics")},
             "--target, --source: wanted different splits; found 'topics' as both",
         ),
-        ({"seeds": ()}, "--seeds: wanted at least one, each once; found none"),
+        ({"seeds": 0}, "--seeds: wanted a number from 1 to 1000; found 0"),
         ({"folds": 1}, "--folds: wanted at least 2; found 1"),
         (
             {"candidates": {"dev": tmp_path}},

@@ -73,7 +73,7 @@ def made_up(
         depth=6,
         depths=(3, 6, DEPTH),
         retrieval_depth=1000,  # BM25 finds no more than ten
-        seeds=tuple(seeds),
+        seeds=len(seeds),
         candidates=given,
     )
     settings = replace(settings, **changes)
