@@ -18,7 +18,7 @@ import torch
 from positionbias.cli.lazy import LazyGroup
 from positionbias.cli.main import posbias
 from positionbias.core.operation import REQUIRED, Command, command_for
-from positionbias.core.settings import Panel, setting
+from positionbias.core.settings import setting
 from positionbias.models import kinds, shapes
 from positionbias.training import config, losses
 
@@ -68,7 +68,7 @@ def test_every_option_has_the_default_of_its_setting(name: str) -> None:
     declared = {one.name: one for one in GENERATED[name].parameters}
     added = {"as_json", "quiet", "assignments", "config", "print_config"}
     assert params.keys() - declared.keys() <= added
-    settings = {one.name for one in declared.values() if one.panel is not Panel.BASIC}
+    settings = {one.name for one in declared.values() if not one.shown}
     assert declared.keys() - params.keys() <= settings
     optional = [declared[one] for one in declared.keys() & params.keys()]
     optional = [one for one in optional if one.default is not REQUIRED]

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 
 import click
 
+from positionbias.cli.help import by_heading
 from positionbias.cli.main import posbias
-from positionbias.cli.panels import in_panels
 from positionbias_site.markdown import fence, page, plain, toctree
 
 
@@ -67,7 +67,7 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
     """Yield the options in their panels as lists of definitions: what is typed, and what it
     does.
     """
-    for panel, options in in_panels(command, context):
+    for panel, options in by_heading(command, context):
         yield f"**{panel}**"
         for option in options:
             typed, told = option.get_help_record(context) or ("", "")

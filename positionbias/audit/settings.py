@@ -10,7 +10,6 @@ from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.places import Place
 from positionbias.core.settings import (
-    Panel,
     check_settings,
     declared_setting,
     flag_of,
@@ -90,7 +89,7 @@ class Audited:
         "encode.",
         metavar="VECTORS",
         place="read",
-        panel=Panel.DENSE,
+        shown=False,
     )
 
     def __post_init__(self) -> None:
@@ -108,14 +107,14 @@ class AuditSettings:
         SettingError: a setting out of range.
     """
 
-    PANEL = Panel.ADVANCED
+    SHOWN = False
 
     measure: str = setting(
         MEASURE,
         "The measure of effects, as ir_measures names it.",
         flags=("-m", "--measure"),
         metavar="MEASURE",
-        panel=Panel.BASIC,
+        shown=True,
     )
     rotation: bool = setting(
         True,
@@ -148,14 +147,14 @@ class AuditSettings:
         "Candidates per query to re-rank, or passages to retrieve.",
         least=1,
         absent=f"{DEPTH}; {RETRIEVAL_DEPTH} with --retrieve",
-        panel=Panel.BASIC,
+        shown=True,
     )
     evidence: Place = setting(
         ANSWERS,
         "The sentence that is moved: that of the answers, the one with most query terms, weighted "
         "by rarity (terms), or the one that another model scores highest.",
         metavar="answers|terms|MODEL",
-        panel=Panel.BASIC,
+        shown=True,
     )
     relevant_from: int = setting(
         1, "Grade from which a passage is relevant evidence.", least=1, metavar="GRADE"
@@ -170,7 +169,7 @@ class AuditSettings:
         False,
         "Let models rank the whole collection, as retrievers: one vector a text, every passage "
         "encoded again for the rotation.",
-        panel=Panel.BASIC,
+        shown=True,
     )
 
     def __post_init__(self) -> None:

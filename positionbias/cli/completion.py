@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from positionbias.cli.panels import PanelCommand
+from positionbias.cli.help import SettingsCommand
 from positionbias.cli.settings_options import OneOf
 
 __all__ = ["completion"]
 
 
-@click.command(cls=PanelCommand)
+@click.command(cls=SettingsCommand)
 @click.argument("shell", type=OneOf(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:

@@ -13,14 +13,14 @@ import click
 from click.core import ParameterSource
 
 from positionbias.cli.given_settings import as_toml, from_config, from_texts
+from positionbias.cli.help import SettingsCommand, SharedOption
 from positionbias.cli.judged_exit import JudgedExit
-from positionbias.cli.panels import PanelCommand, PanelOption
 from positionbias.cli.settings_options import option_of
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import REQUIRED, Command, Given, Parameter
 from positionbias.core.progress import say
 from positionbias.core.screen import message
-from positionbias.core.settings import Panel, flags_as, given_by_hand
+from positionbias.core.settings import flags_as, given_by_hand
 from positionbias.core.terminal import json_line, to_person
 
 __all__ = ["command_of", "print_outcome"]
@@ -38,32 +38,28 @@ _set_option = click.option(
     "--set",
     "assignments",
     multiple=True,
-    cls=PanelOption,
-    panel=Panel.SHARED,
+    cls=SharedOption,
     metavar="NAME=VALUE",
     shell_complete=_names,
     help="Change a setting (--help-all lists them); repeatable.",
 )
 _config_option = click.option(
     "--config",
-    cls=PanelOption,
-    panel=Panel.SHARED,
+    cls=SharedOption,
     metavar="FILE",
     help="Read settings and options from a TOML file; the command line counts more.",
 )
 _print_config_option = click.option(
     "--print-config",
     is_flag=True,
-    cls=PanelOption,
-    panel=Panel.SHARED,
+    cls=SharedOption,
     help="Print what would run as such a file, and do nothing.",
 )
 _json_option = click.option(
     "--json",
     "as_json",
     is_flag=True,
-    cls=PanelOption,
-    panel=Panel.SHARED,
+    cls=SharedOption,
     help="Print the results as one JSON object.",
 )
 
@@ -75,7 +71,7 @@ def command_of(name: str, made: Command) -> click.Command:
     """
     inner = next((one for one in made.parameters if one.flag == "--set"), None)
     by_key = {one.key: one for one in made.parameters if not one.argument and one is not inner}
-    hidden = [one for one in by_key.values() if one.panel is not Panel.BASIC]
+    hidden = [one for one in by_key.values() if not one.shown]
     shown = [one for one in made.parameters if one not in hidden and one is not inner]
 
     def run(
@@ -137,7 +133,7 @@ def command_of(name: str, made: Command) -> click.Command:
         added += [_config_option, _print_config_option]
     for option in reversed([*map(option_of, shown), *added]):
         run = option(run)
-    command = click.command(name, cls=PanelCommand, help=_help_text(made.help, made.parameters))(
+    command = click.command(name, cls=SettingsCommand, help=_help_text(made.help, made.parameters))(
         run
     )
     command.settings, command.further = hidden, made.further

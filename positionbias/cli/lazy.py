@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import click
 
-from positionbias.cli.panels import PanelContext, add_quiet, write_options
+from positionbias.cli.help import WideContext, add_quiet, write_options
 from positionbias.core.closest import or_closest
 from positionbias.core.settings import check_whole
 
@@ -45,7 +45,7 @@ class LazyGroup(click.Group):
     is made of. ``headings`` part the list of commands in the help.
     """
 
-    context_class = PanelContext
+    context_class = WideContext
 
     def __init__(
         self,

@@ -11,7 +11,6 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import click
 
 from positionbias.cli.complete import completer_of
-from positionbias.cli.panels import PanelOption
 from positionbias.core.operation import REQUIRED, Parameter
 from positionbias.core.settings import Setting, flag_of
 
@@ -70,7 +69,7 @@ def option_of(parameter: Parameter) -> Decorator:
             shell_complete=complete,
             **many,
         )
-    option = partial(click.option, cls=PanelOption, panel=parameter.panel, help=_told(parameter))
+    option = partial(click.option, help=_told(parameter))
     flags = (*(of.flags or (flag_of(parameter.name),)), parameter.name)
     if kind is bool and default is True and of.flags:
         return option(*flags, is_flag=True, flag_value=False, default=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from positionbias.core.settings import Panel, check_settings, seed_setting, setting
+from positionbias.core.settings import check_settings, seed_setting, setting
 
 __all__ = ["ClickSettings"]
 
@@ -23,10 +23,10 @@ class ClickSettings:
         None,
         "Another judgement set of the split, to take positives from.",
         metavar="NAME",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     relevant_from: int = setting(
-        1, "Lowest grade of a positive.", least=1, metavar="GRADE", panel=Panel.ADVANCED
+        1, "Lowest grade of a positive.", least=1, metavar="GRADE", shown=False
     )
     negatives: int = setting(20, "Negatives per positive, if there are enough.", least=1)
     train_depth: int | None = setting(
@@ -34,7 +34,7 @@ class ClickSettings:
         "Candidates per query to draw negatives from.",
         least=1,
         absent="all",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     triples: int | None = setting(
         None, "How many of the shuffled triples to keep.", least=1, absent="all"

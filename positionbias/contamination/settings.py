@@ -9,7 +9,6 @@ from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import Place
 from positionbias.core.settings import (
-    Panel,
     check_once,
     check_settings,
     declared_setting,
@@ -98,16 +97,16 @@ class ContaminatedSettings:
         metavar="SPLIT",
     )
     group_size: int = setting(
-        2, "Passages per group: one positive, the others negatives.", least=2, panel=Panel.ADVANCED
+        2, "Passages per group: one positive, the others negatives.", least=2, shown=False
     )
     relevant_from: int = setting(
-        1, "Lowest grade of a positive in --split.", least=1, metavar="GRADE", panel=Panel.ADVANCED
+        1, "Lowest grade of a positive in --split.", least=1, metavar="GRADE", shown=False
     )
     target_relevant_from: int = setting(
-        2, "Lowest grade of a positive in a target.", least=1, metavar="GRADE", panel=Panel.ADVANCED
+        2, "Lowest grade of a positive in a target.", least=1, metavar="GRADE", shown=False
     )
     train_depth: int = setting(
-        100, "Candidates per query to draw negatives from.", least=1, panel=Panel.ADVANCED
+        100, "Candidates per query to draw negatives from.", least=1, shown=False
     )
     seed: int = seed_setting()
 

@@ -13,7 +13,7 @@ from typing import Any
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import InputError, SettingError, bad_input, check_type
 from positionbias.core.records import HIGHEST_GRADE
-from positionbias.core.settings import Panel, check_settings, setting
+from positionbias.core.settings import check_settings, setting
 
 __all__ = ["SPLIT_WORDS", "Columns", "columns_of"]
 
@@ -85,38 +85,38 @@ class Columns:
         "",
         "The answer's first character in the passage, from 0.",
         metavar=_COLUMN,
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     passage_id: str = setting(
         "",
         "The passage's id; without one, a hash of its text.",
         metavar=_COLUMN,
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     query_id: str = setting(
         "",
         "The query's id; without one, a hash of its text.",
         metavar=_COLUMN,
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     label: str = setting(
         "",
         "The grade of relevance, a whole number from 0; without one, 1. -1 means unlabelled: the "
         "row is left out. Classes need --grade.",
         metavar=_COLUMN,
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     grade: tuple[str, ...] = setting(
         (),
         "The grade of a class of --label; repeatable. Classes that none names have grade 0.",
         metavar="CLASS=GRADE",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     negative: str = setting(
         "",
         "A further passage, or a list, that does not answer the query: grade 0. Never guessed.",
         metavar=_COLUMN,
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     split: str = setting(
         "",

@@ -34,7 +34,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.places import Place, input_place, output_place, refuse_inputs
-from positionbias.core.settings import SEED_HELP, Panel, Setting, settings_of
+from positionbias.core.settings import SEED_HELP, Setting, settings_of
 
 __all__ = [
     "Command",
@@ -105,7 +105,7 @@ class Parameter:
 
     ``type`` is that of one value, without None; ``many`` allows several. ``path`` leads to its
     field from the settings of its owner, which may hold settings themselves. ``optional`` says
-    whether None is a value, ``panel`` where the help shows it.
+    whether None is a value, ``shown`` whether it is an option; else it is a setting of ``--set``.
     """
 
     name: str
@@ -117,7 +117,7 @@ class Parameter:
     argument: bool = False
     path: tuple[str, ...] = ()
     optional: bool = True
-    panel: Panel = Panel.BASIC
+    shown: bool = True
 
     @property
     def flag(self) -> str:
@@ -244,7 +244,6 @@ def _parameters(function: Any) -> Iterator[Parameter]:
             if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
                 yield Parameter(name, "", _plain(kind), True, (), of, argument)
                 continue
-            panel = Panel.BASIC if of.panel is None else of.panel
             yield Parameter(
                 name,
                 "",
@@ -253,7 +252,7 @@ def _parameters(function: Any) -> Iterator[Parameter]:
                 of,
                 argument,
                 optional=_optional(kind),
-                panel=panel,
+                shown=of.shown is not False,
             )
         elif _holds_settings(kind):
             yield from (one for one in settings_parameters(kind, name) if one.name not in of)
@@ -288,7 +287,6 @@ def settings_parameters(kind: Any, owner: str, path: tuple[str, ...] = ()) -> It
         if _holds_settings(inner := hints[field.name]):
             yield from settings_parameters(inner, owner, here)
         elif of is not None:
-            panel: Panel = getattr(kind, "PANEL", Panel.BASIC) if of.panel is None else of.panel
             single, many = _single(inner)
             yield Parameter(
                 field.name,
@@ -299,7 +297,7 @@ def settings_parameters(kind: Any, owner: str, path: tuple[str, ...] = ()) -> It
                 of,
                 path=here,
                 optional=_optional(inner),
-                panel=panel,
+                shown=getattr(kind, "SHOWN", True) if of.shown is None else of.shown,
             )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import plural
-from positionbias.core.settings import Panel, Setting
+from positionbias.core.settings import Setting
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["WITHOUT_OWN", "own_queries", "own_remarks", "without_own"]
 
 WITHOUT_OWN = Setting(
-    "Leave out the passage that has a query's own id, as BEIR and MTEB do.", panel=Panel.ADVANCED
+    "Leave out the passage that has a query's own id, as BEIR and MTEB do.", shown=False
 )
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
-from enum import StrEnum
 from numbers import Real
 from typing import Any, Literal
 
@@ -20,7 +19,6 @@ from positionbias.core.errors import PositionBiasError, SettingError
 
 __all__ = [
     "SEED_HELP",
-    "Panel",
     "Setting",
     "check_once",
     "check_settings",
@@ -47,23 +45,6 @@ _BY_HAND: ContextVar[frozenset[str]] = ContextVar("_BY_HAND", default=frozenset(
 _MOST_OF = {"--seed": 2**63 - 1, "--threads": 1_024, "--workers": 1_024}
 
 
-class Panel(StrEnum):
-    """Headings of a command's options in its help, in this order. What most users need stands under
-    the first.
-    """
-
-    BASIC = "Options"
-    ADVANCED = "Advanced options"
-    ANSWERS = "Matching answers"
-    BM25 = "BM25"
-    DENSE = "Dense retrieval"
-    TERMS = "Term vectors"
-    TRAINING = "Training"
-    SHAPE = "Shape of the model"
-    COMPUTING = "Computing"
-    SHARED = "Every command"
-
-
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A field's declaration: its ``help`` and the values it takes.
@@ -75,8 +56,8 @@ class Setting:
     dashes; a ``hidden`` field has no option. ``implies`` are values of other options that are not
     given, where this switch is on, or a function of the first argument that returns them. ``place``
     marks the value as a path or name that is read or written; an output is never an input, nor
-    inside one. ``panel`` is where the help shows it; None: under the ``PANEL`` of its settings
-    class, and without one among the basic options.
+    inside one. ``shown`` makes it an option of the command line, else it is a setting
+    of ``--set``; None: as ``SHOWN`` of its settings class says, and without one shown.
     """
 
     help: str
@@ -94,7 +75,7 @@ class Setting:
     hidden: bool = False
     implies: Implied | Callable[[str], Implied] = field(default_factory=dict, hash=False)
     place: Literal["", "read", "written"] = ""
-    panel: Panel | None = None
+    shown: bool | None = None
 
     def flag(self, name: str) -> str:
         """Return the flag that errors name, where it belongs to a field called ``name``."""
@@ -202,7 +183,7 @@ def required_setting(help: str, **of_it: Any) -> Any:
 
 def seed_setting() -> Any:
     """Return the field ``seed`` of settings with random draws."""
-    return setting(1, SEED_HELP, least=0, panel=Panel.BASIC)
+    return setting(1, SEED_HELP, least=0, shown=True)
 
 
 def settings_of(kind: type) -> Mapping[str, Setting]:

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeVar
 from positionbias.core.errors import SettingError
 from positionbias.core.records import Answer, Qrel, Query, relevant_passages
 from positionbias.core.seeds import key64
-from positionbias.core.settings import Panel, check_settings, seed_setting, setting
+from positionbias.core.settings import check_settings, seed_setting, setting
 
 __all__ = [
     "DrawnQueries",
@@ -73,7 +73,7 @@ class ValidationDraw:
         "Draw queries that share a relevant passage together, so that no training query has it, or "
         "one by one.",
         choices=("passage", "query"),
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     seed: int = seed_setting()
 

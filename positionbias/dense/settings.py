@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import Panel, check_settings, given_flags, setting
+from positionbias.core.settings import check_settings, given_flags, setting
 
 __all__ = [
     "ANN",
@@ -47,11 +47,9 @@ class AnnSettings:
         SettingError: a number below its minimum.
     """
 
-    links: int = setting(
-        16, "Links per vector (M).", least=2, flags=("--hnsw-links",), panel=Panel.DENSE
-    )
+    links: int = setting(16, "Links per vector (M).", least=2, flags=("--hnsw-links",), shown=False)
     build_width: int = setting(
-        100, "efConstruction.", least=1, flags=("--hnsw-build-width",), panel=Panel.DENSE
+        100, "efConstruction.", least=1, flags=("--hnsw-build-width",), shown=False
     )
     search_width: int | None = setting(
         None,
@@ -59,7 +57,7 @@ class AnnSettings:
         least=0,
         flags=("--hnsw-search-width",),
         absent="--depth",
-        panel=Panel.DENSE,
+        shown=False,
     )
     lists: int | None = setting(
         None,
@@ -67,17 +65,17 @@ class AnnSettings:
         least=0,
         flags=("--ivf-lists",),
         absent="four times the square root of the number of vectors",
-        panel=Panel.DENSE,
+        shown=False,
     )
     probes: int = setting(
-        32, "Lists read per query.", least=1, flags=("--ivf-probes",), panel=Panel.DENSE
+        32, "Lists read per query.", least=1, flags=("--ivf-probes",), shown=False
     )
     shards: int = setting(
         1,
         "Indexes over parts of the vectors, which workers build and search.",
         least=1,
         flags=("--index-shards",),
-        panel=Panel.DENSE,
+        shown=False,
     )
     threads: int = setting(
         1, "Threads for building and searching.", least=1, flags=("--workers",), hidden=True
@@ -116,7 +114,7 @@ class DenseSearch:
         "exact scores every vector; hnsw and ivf (faiss) score some, found by an index kept in the "
         "vectors' folder.",
         choices=INDEXES,
-        panel=Panel.DENSE,
+        shown=False,
     )
     ann: AnnSettings = field(default_factory=AnnSettings)
     memory: float | None = setting(
@@ -124,7 +122,7 @@ class DenseSearch:
         "GiB of memory for an exact search.",
         absent=f"{MEMORY:g}",
         metavar="GIB",
-        panel=Panel.DENSE,
+        shown=False,
     )
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import Panel, check_settings, setting
+from positionbias.core.settings import check_settings, setting
 from positionbias.core.threads import cores
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Engine:
     """
 
     workers: int = setting(
-        1, "Processes; the output is the same for any number.", least=1, panel=Panel.BASIC
+        1, "Processes; the output is the same for any number.", least=1, shown=True
     )
     engine: str | None = setting(
         None,
@@ -41,7 +41,7 @@ class Engine:
         "this machine with --workers CPUs.",
         metavar="local|ray[:ADDRESS]",
         absent=f"${VARIABLE}, else local",
-        panel=Panel.COMPUTING,
+        shown=False,
     )
 
     def __post_init__(self) -> None:

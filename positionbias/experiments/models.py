@@ -16,7 +16,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import manifest_if_any
 from positionbias.core.operation import Given, Parameter, made_of, settings_parameters
 from positionbias.core.places import input_place, model_place
-from positionbias.core.settings import Panel, Setting, check_once, flag_of, flags_as, setting
+from positionbias.core.settings import Setting, check_once, flag_of, flags_as, setting
 from positionbias.models.kinds import KINDS, begins_with, config_class
 from positionbias.training.config import TrainConfig, settle_steps
 from positionbias.training.quick import quick_shape, quick_training
@@ -184,7 +184,7 @@ SEEDS = Setting(
     least=1,
     most=1_000,
     absent="3, with --quick 1",
-    panel=Panel.BASIC,
+    shown=True,
 )
 DRAWS = Setting(
     "Rotation draws, with seeds from --seed on; every training meets every draw.",
@@ -192,7 +192,7 @@ DRAWS = Setting(
     most=1_000,
     absent="2, with --quick 1",
     flags=("--rotations",),
-    panel=Panel.BASIC,
+    shown=True,
 )
 CANDIDATES = Setting("A run to use instead of BM25's; may be given again.", metavar="SPLIT=RUN")
 TEACHER = Setting("Kind of the teachers; --models are the students.", choices=tuple(KINDS))
@@ -206,22 +206,22 @@ _LEFT_OUT = frozenset(
 class ModelOptions:
     """The models that a study trains, their starting points, and their training."""
 
-    PANEL = Panel.ADVANCED
+    SHOWN = False
 
     models: tuple[str, ...] = setting(
-        ("tk",), f"Of {', '.join(KINDS)}; may be given again.", panel=Panel.BASIC
+        ("tk",), f"Of {', '.join(KINDS)}; may be given again.", shown=True
     )
     encoder: str | None = setting(
         None,
         "The encoder of models over an encoder: a folder, a hub id, or minilm.",
         metavar="PATH|ID",
-        panel=Panel.BASIC,
+        shown=True,
     )
     word_vectors: str | None = setting(
         None,
         "Word vectors for models of words (not duet); random by default.",
         metavar="FILE",
-        panel=Panel.BASIC,
+        shown=True,
     )
     training: TrainConfig = field(default_factory=TrainConfig)
     assignments: tuple[str, ...] = setting(

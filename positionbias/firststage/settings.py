@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from positionbias.core.settings import Panel, check_settings, declared_setting, setting, settings_of
+from positionbias.core.settings import check_settings, declared_setting, setting, settings_of
 
 __all__ = ["BACKENDS", "PRESETS", "Bm25Search", "Bm25Settings"]
 
@@ -26,7 +26,7 @@ class Bm25Settings:
         "BM25's saturation of term frequency.",
         least=0,
         absent="the preset's",
-        panel=Panel.BM25,
+        shown=False,
     )
     b: float = setting(
         0.4,
@@ -34,7 +34,7 @@ class Bm25Settings:
         least=0,
         most=1,
         absent="the preset's",
-        panel=Panel.BM25,
+        shown=False,
     )
 
     def __post_init__(self) -> None:
@@ -62,11 +62,9 @@ class Bm25Search:
         BACKENDS[0],
         "bm25s, or lucene: Anserini's BM25, with the extra positionbias[lucene].",
         choices=BACKENDS,
-        panel=Panel.BM25,
+        shown=False,
     )
-    preset: str = setting(
-        "anserini", "Settings of k1 and b.", choices=tuple(PRESETS), panel=Panel.BM25
-    )
+    preset: str = setting("anserini", "Settings of k1 and b.", choices=tuple(PRESETS), shown=False)
     k1: float | None = declared_setting(None, settings_of(Bm25Settings)["k1"])
     b: float | None = declared_setting(None, settings_of(Bm25Settings)["b"])
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from positionbias.core.places import Place
-from positionbias.core.settings import Panel, setting
+from positionbias.core.settings import setting
 from positionbias.core.validation_draw import ValidationDraw
 
 __all__ = ["KEEP_UNJUDGED", "SKIP", "MsmarcoDocsSettings", "MsmarcoSettings", "ReleaseSettings"]
@@ -31,20 +31,18 @@ class ReleaseSettings:
     )
     validation: ValidationDraw = ValidationDraw()
     skip: Sequence[str] = ()
-    keep_unjudged: bool = setting(False, KEEP_UNJUDGED, panel=Panel.ADVANCED)
+    keep_unjudged: bool = setting(False, KEEP_UNJUDGED, shown=False)
 
 
 @dataclass(frozen=True, slots=True)
 class MsmarcoSettings(ReleaseSettings):
     """Settings of the import of MS MARCO's passages."""
 
-    skip: Sequence[Literal["top1000", "qidpidtriples", "triples"]] = setting(
-        (), SKIP, panel=Panel.ADVANCED
-    )
+    skip: Sequence[Literal["top1000", "qidpidtriples", "triples"]] = setting((), SKIP, shown=False)
 
 
 @dataclass(frozen=True, slots=True)
 class MsmarcoDocsSettings(ReleaseSettings):
     """Settings of the import of MS MARCO's documents."""
 
-    skip: Sequence[Literal["top100"]] = setting((), SKIP, panel=Panel.ADVANCED)
+    skip: Sequence[Literal["top100"]] = setting((), SKIP, shown=False)

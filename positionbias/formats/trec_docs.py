@@ -30,7 +30,7 @@ from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.json_text import parse_json
 from positionbias.core.records import Passage
-from positionbias.core.settings import Panel, setting
+from positionbias.core.settings import setting
 from positionbias.formats.markup import collapse, plain_text
 from positionbias.formats.safe_xml import parse_xml
 
@@ -71,12 +71,12 @@ class Reading:
         "Read text from this SGML element only; may be given again.",
         flags=("--tag",),
         metavar="NAME",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     encoding: str = setting(
         "windows-1252",
         "Encoding of SGML documents that are not UTF-8; they are counted.",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
 
     def __post_init__(self) -> None:

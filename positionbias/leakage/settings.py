@@ -12,7 +12,6 @@ from typing import Literal, get_args
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, input_place
 from positionbias.core.settings import (
-    Panel,
     check_settings,
     required_setting,
     seed_setting,
@@ -63,7 +62,7 @@ class FindSettings:
         100,
         "Nearest training queries of a source for each text, by cosine.",
         least=1,
-        panel=Panel.ADVANCED,
+        shown=False,
     )
 
     def __post_init__(self) -> None:
@@ -119,13 +118,13 @@ class LeakingPairs:
         most=1,
         wanted="a cosine from -1 to 1",
         metavar="SCORE",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     labelled_only: bool = setting(
         False,
         "Count only pairs labelled as leaks, as in the paper; queries of other pairs stay out of "
         "the filling.",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     leaked_queries: int | None = setting(
         None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import Panel, Setting
+from positionbias.core.settings import Setting
 from positionbias.models.shapes import KINDS, Beginning, Kind
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ READ_AS = Setting(
     "cross-encoder ((query, passages) → scores).",
     choices=("cross-encoder", "bi-encoder", "multi-vector", "sparse", *KINDS),
     absent="what its files say",
-    panel=Panel.ADVANCED,
+    shown=False,
 )
 
 

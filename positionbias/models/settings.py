@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import Panel, check_settings, seed_setting, setting
+from positionbias.core.settings import check_settings, seed_setting, setting
 
 __all__ = ["SPECIAL", "DistilSettings", "EncoderSettings"]
 
@@ -26,12 +26,12 @@ class DistilSettings:
         "a in the weight a / (a + p) of a word with share p of all words; 0 weighs all alike.",
         least=0,
         do="0.0001 is usual, 0 gives no weights",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     minimum_count: int = setting(
-        2, "Occurrences from which a word has a vector.", least=1, panel=Panel.ADVANCED
+        2, "Occurrences from which a word has a vector.", least=1, shown=False
     )
-    batch_words: int = setting(256, "Words read together.", least=1, panel=Panel.ADVANCED)
+    batch_words: int = setting(256, "Words read together.", least=1, shown=False)
 
     def __post_init__(self) -> None:
         check_settings(self)

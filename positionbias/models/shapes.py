@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import Panel, check_settings, flag_of, setting
+from positionbias.core.settings import check_settings, flag_of, setting
 
 __all__ = [
     "KERNEL_LAYOUTS",
@@ -49,7 +49,7 @@ class _Shape:
         SettingError: a field is outside its range; the message names its flag.
     """
 
-    PANEL = Panel.SHAPE
+    SHOWN = False
 
     __slots__ = ()
 

@@ -15,7 +15,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, WithTexts, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, track
-from positionbias.core.settings import Panel, Setting
+from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Written
 
@@ -60,7 +60,7 @@ def export(
     ] = (),
     squad_version: Annotated[
         Literal["1.1", "2.0"] | None,
-        Setting("With --to squad: which form.", absent="1.1", panel=Panel.ADVANCED),
+        Setting("With --to squad: which form.", absent="1.1", shown=False),
     ] = None,
     engine: Engine = Engine(),
     out: Out,

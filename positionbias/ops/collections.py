@@ -12,7 +12,7 @@ from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
-from positionbias.core.settings import Panel, Setting
+from positionbias.core.settings import Setting
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.choose import Engine
 from positionbias.ops.imports import row_remarks
@@ -301,7 +301,7 @@ def select(
             "that its original would.",
             metavar="COLLECTION",
             place="read",
-            panel=Panel.ADVANCED,
+            shown=False,
         ),
     ] = None,
     engine: Engine = Engine(),

@@ -11,7 +11,7 @@ from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Sources, operation
 from positionbias.core.places import output_place, pasted
 from positionbias.core.progress import hint
-from positionbias.core.settings import Panel, Setting
+from positionbias.core.settings import Setting
 from positionbias.models.settings import DistilSettings
 from positionbias.ops.outcome import Written
 
@@ -38,9 +38,7 @@ def distil_vectors(
     ] = None,
     threads: Annotated[
         int,
-        Setting(
-            "CPU threads; the output is the same for any number.", least=1, panel=Panel.COMPUTING
-        ),
+        Setting("CPU threads; the output is the same for any number.", least=1, shown=False),
     ] = 1,
     out: Out,
     overwrite: Overwrite = False,

@@ -15,7 +15,6 @@ from positionbias.core.own_passages import WITHOUT_OWN, own_queries, own_remarks
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import (
-    Panel,
     Setting,
     check_settings,
     declared_setting,
@@ -47,7 +46,7 @@ class Measuring:
         None,
         "Which of the split's further judgement sets to use.",
         metavar="NAME",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     measures: Sequence[str] = setting(
         ("nDCG@10", "RR@10", "R@10"),
@@ -91,7 +90,7 @@ def evaluate(
             "With --leaked, what of a query is in training: its text, or a relevant passage.",
             choices=UNITS,
             absent="queries",
-            panel=Panel.ADVANCED,
+            shown=False,
         ),
     ] = None,
     out: SavedTo = None,

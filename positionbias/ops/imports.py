@@ -15,7 +15,7 @@ from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, is_quiet, say
-from positionbias.core.settings import Panel, Setting
+from positionbias.core.settings import Setting
 from positionbias.core.validation_draw import DrawnQueries, ValidationDraw
 from positionbias.engine.choose import Engine
 from positionbias.formats.release_settings import (
@@ -56,7 +56,7 @@ Places = Annotated[
         place="read",
     ),
 ]
-KeepUnjudged = Annotated[bool, Setting(KEEP_UNJUDGED, panel=Panel.ADVANCED)]
+KeepUnjudged = Annotated[bool, Setting(KEEP_UNJUDGED, shown=False)]
 _LEFT_OUT = {
     "judged_again": "pairs judged several times, kept once with the highest grade",
     "judgements_of_other_queries": "judgements of queries that are not there, left out",
@@ -240,7 +240,7 @@ def import_orcas(
             place="read",
         ),
     ] = None,
-    skip: Annotated[Sequence[Literal["top100"]], Setting(SKIP, panel=Panel.ADVANCED)] = (),
+    skip: Annotated[Sequence[Literal["top100"]], Setting(SKIP, shown=False)] = (),
     keep_unjudged: KeepUnjudged = False,
     engine: Engine = Engine(),
     out: Out,
@@ -354,7 +354,7 @@ def import_msmarco_qa(
 def import_tripclick(
     places: Places,
     *,
-    skip: Annotated[Sequence[Literal["runs", "triples"]], Setting(SKIP, panel=Panel.ADVANCED)] = (),
+    skip: Annotated[Sequence[Literal["runs", "triples"]], Setting(SKIP, shown=False)] = (),
     keep_unjudged: KeepUnjudged = False,
     engine: Engine = Engine(),
     out: Out,
@@ -547,7 +547,7 @@ def import_beir(
         Setting(
             "Put a title before its text. What is known of a page then stands in front: a position "
             "bias of its own.",
-            panel=Panel.ADVANCED,
+            shown=False,
         ),
     ] = True,
     engine: Engine = Engine(),

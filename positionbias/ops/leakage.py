@@ -14,7 +14,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, operation, settings_parameters
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint
-from positionbias.core.settings import Panel, Setting, refuse_idle
+from positionbias.core.settings import Setting, refuse_idle
 from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import FindSettings
 from positionbias.ops.model_workers import model_workers
@@ -58,7 +58,7 @@ def find_leakage(
             "Variants of the test queries, a field of their own: lines of query id, tab, text.",
             metavar="FILE",
             place="read",
-            panel=Panel.BASIC,
+            shown=True,
         ),
     ] = None,
     settings: FindSettings = FindSettings(),

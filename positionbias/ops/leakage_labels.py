@@ -11,7 +11,7 @@ from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.operation import Overwrite, operation
 from positionbias.core.places import Place, input_place, pasted
 from positionbias.core.progress import hint, say
-from positionbias.core.settings import Panel, Setting
+from positionbias.core.settings import Setting
 from positionbias.leakage.pairs import label_names
 from positionbias.leakage.settings import SampleSettings
 from positionbias.ops.outcome import Measurements, Read
@@ -56,7 +56,7 @@ def label_pairs(
             "What must reach it: the lower 95 % bound of the precision, or as in the paper the "
             "precision of these pairs.",
             choices=("bound", "paper"),
-            panel=Panel.ADVANCED,
+            shown=False,
         ),
     ] = "bound",
     apply: Annotated[

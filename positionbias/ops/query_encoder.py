@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import Panel, check_settings, declared_setting, setting, settings_of
+from positionbias.core.settings import check_settings, declared_setting, setting, settings_of
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.outcome import Read
 from positionbias.ranking.config import (
@@ -59,7 +59,7 @@ class Encoder:
         DEVICES[0],
         "Device to compute on; auto is the GPU if there is one.",
         choices=DEVICES,
-        panel=Panel.COMPUTING,
+        shown=False,
     )
     precision: Precision = declared_setting(PRECISIONS[0], _CONFIG["precision"])
     batch_tokens: int = declared_setting(0, _CONFIG["batch_tokens"])

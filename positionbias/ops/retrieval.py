@@ -14,7 +14,7 @@ from positionbias.core.own_passages import own_remarks
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.retrieval import Retrieval
-from positionbias.core.settings import Panel, Setting, declared_setting, given_flags, setting
+from positionbias.core.settings import Setting, declared_setting, given_flags, setting
 from positionbias.dense.settings import DENSE_DEPTH, ON_DISK, DenseSearch, OnDisk
 from positionbias.engine.choose import Engine
 from positionbias.firststage.settings import Bm25Search
@@ -261,7 +261,7 @@ def encode(
         bool,
         Setting(
             "Leave out passages for which an endpoint gives no vector, and name them.",
-            panel=Panel.COMPUTING,
+            shown=False,
         ),
     ] = False,
     precision_on_disk: Annotated[
@@ -269,7 +269,7 @@ def encode(
         Setting(
             "Of the vectors as they are kept. float16 takes half the space.",
             choices=ON_DISK,
-            panel=Panel.ADVANCED,
+            shown=False,
         ),
     ] = ON_DISK[0],
     computing: Computing = Computing(),

@@ -16,7 +16,7 @@ from positionbias.core.operation import (
     settings_parameters,
 )
 from positionbias.core.places import input_place
-from positionbias.core.settings import Panel, Setting, flag_of, refuse_idle
+from positionbias.core.settings import Setting, flag_of, refuse_idle
 from positionbias.models.kinds import KINDS, Beginning, Kind
 from positionbias.models.shapes import TKConfig
 from positionbias.ops.training import train
@@ -68,7 +68,7 @@ QUICK = Setting(
 
 
 def _shown(parameter: Parameter) -> Parameter:
-    return replace(parameter, panel=Panel.BASIC) if parameter.name in SHOWN else parameter
+    return replace(parameter, shown=True) if parameter.name in SHOWN else parameter
 
 
 def _further(name: str) -> Sequence[Parameter]:
@@ -91,7 +91,7 @@ TRAIN = Command(
         Parameter("kind", "", str, False, REQUIRED, KIND, argument=True),
         *map(_shown, parameters_of(train)),
         Parameter("rotate_at_reading", "", bool, False, False, AT_READING),
-        Parameter("shuffle_at_reading", "", bool, False, False, SHUFFLED, panel=Panel.ADVANCED),
+        Parameter("shuffle_at_reading", "", bool, False, False, SHUFFLED, shown=False),
         Parameter("quick", "", bool, False, False, QUICK),
     ),
     _train,

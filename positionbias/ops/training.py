@@ -15,7 +15,6 @@ from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.places import Place, input_place, model_place, output_place, pasted
 from positionbias.core.progress import hint, say, set_quiet
 from positionbias.core.settings import (
-    Panel,
     Setting,
     check_settings,
     declared_setting,
@@ -80,13 +79,13 @@ class Teacher:
         False,
         "With --scores: leave out, and count, those of queries and passages that the collection "
         "has not.",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     name: str | None = setting(
         None,
         "What the teacher is called.",
         absent="the checkpoint's name, or the file's",
-        panel=Panel.BASIC,
+        shown=True,
     )
 
     def __post_init__(self) -> None:
@@ -111,7 +110,7 @@ def train(
             "Also log to this tracker; TensorBoard's events lie in the folder tensorboard beside "
             "--out.",
             choices=TRACKERS,
-            panel=Panel.ADVANCED,
+            shown=False,
         ),
     ] = None,
     resume: Annotated[

@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from positionbias.core.places import Place
-from positionbias.core.settings import Panel, check_settings, setting
+from positionbias.core.settings import check_settings, setting
 from positionbias.corpora.left_out import REMOVABLE, What
 from positionbias.leakage.pairs import OVERLAP_DETECTORS as DETECTORS
 
@@ -30,16 +30,14 @@ class OverlapSettings:
         SettingError: a setting outside its range.
     """
 
-    n: int = setting(
-        13, "Words of a run.", flags=("--ngram",), least=2, most=1_000, panel=Panel.ADVANCED
-    )
+    n: int = setting(13, "Words of a run.", flags=("--ngram",), least=2, most=1_000, shown=False)
     containment: float = setting(
         0.5,
         "Lowest share of one text's runs of words that the other must have.",
         above=0,
         most=1,
         wanted="a share above 0, to 1",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     all_passages: bool = setting(
         False, "Compare all passages of collections, not only those that judgements name."

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import Panel, check_settings, seed_setting, setting
+from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.planted.fresh import FRESH
 from positionbias.planted.grammar import FIRST_NAMES, SECOND_NAMES
 from positionbias.planted.leaks import MOST_PER_QUERY
@@ -60,26 +60,26 @@ class PlantedSettings:
         "Add N training queries, each a near-duplicate of a test query; pairs.jsonl in the "
         "collection lists the true pairs.",
         metavar="N",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     fresh_queries: int = setting(
         0,
         "Add a split fresh of N queries, for posbias contamination suspect: like the test queries, "
         "but never trained on.",
         metavar="N",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     paraphrased: bool = setting(
         False,
         "Add a split paraphrased: the test queries reworded, with their ids and judgements.",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     answers_each: int = setting(
         0,
         "N passages answer each query, and only some are clicked: judgements are clicks, with the "
         "further sets true and passed-over.",
         metavar="N",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
 
     def __post_init__(self) -> None:

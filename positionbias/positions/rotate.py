@@ -21,7 +21,7 @@ from typing import Any, Literal, overload
 
 from positionbias.core.errors import InputError, bad_input, check_type
 from positionbias.core.seeds import below, text_id
-from positionbias.core.settings import Panel, check_settings, seed_setting, setting
+from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.text.words import (
     USUAL_WORDS,
     WORD_METHODS,
@@ -71,7 +71,7 @@ class Rotation:
         True,
         "Change every passage of two or more words.",
         flags=("--no-identity",),
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     seed: int = seed_setting()
 

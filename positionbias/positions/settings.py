@@ -12,7 +12,6 @@ from typing import Literal, get_args
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import (
-    Panel,
     check_settings,
     required_setting,
     seed_setting,
@@ -59,20 +58,20 @@ class Matching:
         SettingError: an unknown method or choice of matches.
     """
 
-    words: WordMethod = setting(USUAL_WORDS, WORDS_HELP, choices=WORD_METHODS, panel=Panel.ANSWERS)
+    words: WordMethod = setting(USUAL_WORDS, WORDS_HELP, choices=WORD_METHODS, shown=False)
     matches: Matches = setting(
         "all",
         "Matches to count for an answer that occurs several times. Only where offsets are not "
         "used.",
         choices=MATCHES,
-        panel=Panel.ANSWERS,
+        shown=False,
     )
-    fold_case: bool = setting(False, "Ignore case when matching.", panel=Panel.ANSWERS)
+    fold_case: bool = setting(False, "Ignore case when matching.", shown=False)
     offsets: bool = setting(
         True,
         "Match every answer, even if the source gives its place.",
         flags=("--no-offsets",),
-        panel=Panel.ANSWERS,
+        shown=False,
     )
 
     def __post_init__(self) -> None:
@@ -93,7 +92,7 @@ class HistogramOptions:
     )
     bins: int = setting(20, "Bins from a passage's start to its end.", least=1, most=1_000)
     resamples: int = setting(
-        1_000, "Resamples of the passages for the intervals.", least=100, panel=Panel.ADVANCED
+        1_000, "Resamples of the passages for the intervals.", least=100, shown=False
     )
     seed: int = seed_setting()
 
@@ -205,13 +204,13 @@ class Placing:
     one_question: bool = setting(
         False,
         "Keep one drawn question per passage instead of all of its evidence sentence.",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     match_distance: bool = setting(
         False,
         "Weight the questions so that in all arms sentences move as far as under uniform "
         "placement.",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     seed: int = seed_setting()
 
@@ -240,13 +239,13 @@ class RawForm:
         None,
         "Format of a raw file; by default from its name and content. Required for a pipe.",
         choices=RAW_FORMATS,
-        panel=Panel.BASIC,
+        shown=True,
     )
     id_field: str | None = setting(
-        None, "Key of ids in JSON lines, if not a known one.", metavar="KEY", panel=Panel.ADVANCED
+        None, "Key of ids in JSON lines, if not a known one.", metavar="KEY", shown=False
     )
     text_field: str | None = setting(
-        None, "Key of texts in JSON lines, if not a known one.", metavar="KEY", panel=Panel.ADVANCED
+        None, "Key of texts in JSON lines, if not a known one.", metavar="KEY", shown=False
     )
 
     def __post_init__(self) -> None:

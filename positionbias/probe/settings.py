@@ -7,7 +7,6 @@ from typing import Literal
 
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import (
-    Panel,
     Setting,
     check_settings,
     declared_setting,
@@ -25,7 +24,7 @@ PROBE_LAYERS = Setting(
     "Layers of an encoder after which to measure; 0 is the embeddings.",
     metavar="K,K…|all",
     absent="the last; tk has one set of term vectors",
-    panel=Panel.ADVANCED,
+    shown=False,
 )
 
 
@@ -69,7 +68,7 @@ class ProbeSettings:
         20,
         "Terms that a distance Δ needs; the curve ends before the first Δ with fewer.",
         least=1,
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     probe_passages: int | None = setting(
         None, "Passages to probe, drawn by the seed.", least=1, metavar="N", absent="all"
@@ -78,7 +77,7 @@ class ProbeSettings:
         2_000,
         "Pairs per Δ from which the band (the deviation over pairs) is estimated; 0 leaves it out.",
         least=0,
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     seed: int = seed_setting()
     probe_layers: Layers = declared_setting(None, PROBE_LAYERS)

@@ -12,7 +12,7 @@ from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.own_passages import WITHOUT_OWN
 from positionbias.core.places import Place, model_place
 from positionbias.core.progress import remark
-from positionbias.core.settings import Panel, check_settings, declared_setting, setting
+from positionbias.core.settings import check_settings, declared_setting, setting
 from positionbias.core.threads import own_gpu
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ class RankingConfig:
         "Padded tokens in a batch; 0: chosen by device.",
         least=0,
         do="0 leaves it to the device",
-        panel=Panel.COMPUTING,
+        shown=False,
     )
     precision: Precision = setting(
         "auto",
         "Precision of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 "
         "on one without.",
         choices=PRECISIONS,
-        panel=Panel.COMPUTING,
+        shown=False,
     )
 
     def __post_init__(self) -> None:
@@ -153,7 +153,7 @@ class Computing:
         "auto",
         "Device to compute on; auto is the GPU if there is one.",
         choices=DEVICES,
-        panel=Panel.BASIC,
+        shown=True,
     )
     config: RankingConfig = field(default_factory=RankingConfig)
     query_prompt: str | None = setting(
@@ -161,25 +161,25 @@ class Computing:
         "Text before each query.",
         absent="what sentence-transformers puts there",
         metavar="TEXT",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     passage_prompt: str | None = setting(
         None,
         "Text before each passage.",
         absent="what sentence-transformers puts there",
         metavar="TEXT",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     score_label: str | None = setting(
         None,
         "Label whose log-probability is the score, of a cross-encoder with several.",
         metavar="NAME",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     store: bool = setting(
         True,
         "Keep an endpoint's answers (numbers, no texts), so that nothing is paid for twice.",
-        panel=Panel.COMPUTING,
+        shown=False,
     )
 
     def __post_init__(self) -> None:
@@ -312,7 +312,7 @@ class Reranking:
     allow_missing: bool = setting(
         False,
         "Put passages for which an endpoint gives no score behind the others, and name them.",
-        panel=Panel.COMPUTING,
+        shown=False,
     )
 
     def __post_init__(self) -> None:
@@ -346,7 +346,7 @@ class TaughtPassages:
         "Grade from which a passage counts as relevant, with --candidates.",
         least=1,
         metavar="GRADE",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     block_pairs: int | None = setting(
         None,
@@ -356,7 +356,7 @@ class TaughtPassages:
             "16384 on a CPU, 65536 on a GPU, more where blocks would encode passages again, all of "
             "an endpoint"
         ),
-        panel=Panel.ADVANCED,
+        shown=False,
     )
 
     def __post_init__(self) -> None:

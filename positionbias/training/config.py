@@ -9,7 +9,6 @@ from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Given
 from positionbias.core.settings import (
-    Panel,
     Setting,
     check_settings,
     refuse_idle,
@@ -116,7 +115,7 @@ class TrainConfig:
     may round differently.)
     """
 
-    PANEL = Panel.TRAINING
+    SHOWN = False
 
     batch_size: int = setting(32, "Training groups (a query and its passages) a batch.", least=1)
     group_size: int = setting(
@@ -143,7 +142,7 @@ class TrainConfig:
         "lce, cross-entropy of the positive among all; of distillation margin_mse, kl, ranknet.",
         choices=LOSSES.keys(),
         absent="hinge; pointwise for mono_t5",
-        panel=Panel.BASIC,
+        shown=True,
     )
     hinge_margin: float = setting(1.0, "Margin of the pairwise hinge loss.", above=0)
     temperature: float = setting(1.0, "Temperature of the softmax in kl.", above=0)
@@ -191,7 +190,7 @@ class TrainConfig:
         "Precision of training; auto is bfloat16 on a GPU that has it, else float32; float16 needs "
         "a GPU.",
         choices=PRECISIONS,
-        panel=Panel.COMPUTING,
+        shown=False,
     )
     warmup_steps: int = setting(0, "Steps over which the learning rate grows from 0.", least=0)
     warmup_share: float = setting(
@@ -213,22 +212,20 @@ class TrainConfig:
         1,
         "Batches sorted by length together, to save padding; 1: not sorted.",
         least=1,
-        panel=Panel.COMPUTING,
+        shown=False,
     )
-    read_ahead: int = setting(
-        4, "Batches read in the background; 0: none.", least=0, panel=Panel.COMPUTING
-    )
+    read_ahead: int = setting(4, "Batches read in the background; 0: none.", least=0, shown=False)
     save_every: int = setting(
-        0, "Steps between saves for --resume; 0: only by time.", least=0, panel=Panel.COMPUTING
+        0, "Steps between saves for --resume; 0: only by time.", least=0, shown=False
     )
     save_minutes: float = setting(
         10.0,
         "Minutes between saves for --resume, in addition to those at validations; 0: none.",
         least=0,
-        panel=Panel.COMPUTING,
+        shown=False,
     )
     threads: int = setting(
-        0, "CPU threads in training; 0 leaves it to torch.", least=0, panel=Panel.COMPUTING
+        0, "CPU threads in training; 0 leaves it to torch.", least=0, shown=False
     )
     seed: int = seed_setting()
 

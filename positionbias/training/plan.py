@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import Panel, check_settings, setting
+from positionbias.core.settings import check_settings, setting
 from positionbias.models.kinds import begins_with, config_class, scores_log_probabilities
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.shuffle import SentenceShuffle
@@ -92,17 +92,17 @@ class TrainPlan:
         "Depth of the teacher's ranking from which negatives are drawn.",
         least=1,
         absent=str(TEACHER_DEPTH),
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     split: str | None = setting(
         None,
         "Queries to train on.",
         absent="train, or the splits of --trainset",
         metavar="SPLIT",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     validation_split: str = setting(
-        "validation", "Queries to validate on.", metavar="SPLIT", panel=Panel.ADVANCED
+        "validation", "Queries to validate on.", metavar="SPLIT", shown=False
     )
     relevant_from: int = setting(
         1,
@@ -110,7 +110,7 @@ class TrainPlan:
         least=1,
         wanted="a grade from 1 (0 is judged not relevant)",
         metavar="GRADE",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
     model: Any = None
     training: TrainConfig = field(default_factory=TrainConfig)
@@ -135,7 +135,7 @@ class TrainPlan:
         "A checkpoint of this kind to continue from: its weights and its shape.",
         metavar="CHECKPOINT",
         place="read",
-        panel=Panel.ADVANCED,
+        shown=False,
     )
 
     def __post_init__(self) -> None:

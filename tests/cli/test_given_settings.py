@@ -9,7 +9,7 @@ import pytest
 from positionbias.cli.generate import command_of
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.operation import REQUIRED, Command, Given, Parameter
-from positionbias.core.settings import Panel, Setting
+from positionbias.core.settings import Setting
 from tests.cli.conftest import RunPosbias
 
 OUT = Parameter("out", "", str, False, REQUIRED, Setting("Where to write."))
@@ -28,7 +28,7 @@ def given_to(*arguments: object) -> Given:
     calls: list[Given] = []
     hidden = [Parameter(*(getattr(one, name) for name in one.__slots__)) for one in SETTINGS]
     for one in hidden:
-        object.__setattr__(one, "panel", Panel.ADVANCED)
+        object.__setattr__(one, "shown", False)
     command = command_of("light", Command("Light it.", (OUT, OIL, THRIFT, *hidden), calls.append))
     command.main(list(map(str, arguments)), standalone_mode=False)
     return calls[0] if calls else Given({})

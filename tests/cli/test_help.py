@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
+from positionbias.cli.help import SHARED, by_heading
 from positionbias.cli.main import COMMANDS, HEADINGS, posbias
-from positionbias.cli.panels import in_panels
-from positionbias.core.settings import Panel
 
 from .conftest import RunPosbias
 
@@ -71,9 +70,9 @@ def test_every_command_stands_under_one_heading_on_one_line(
 
 def test_no_command_has_more_than_twenty_options(contexts: Contexts) -> None:
     for name, context in contexts.items():
-        panels = dict(in_panels(context.command, context))
+        panels = dict(by_heading(context.command, context))
         shown = [option for options in panels.values() for option in options]
-        flags = {flag for option in panels[Panel.SHARED] for flag in option.opts}
+        flags = {flag for option in panels[SHARED] for flag in option.opts}
         assert len(shown) <= 23, name  # with --help
         assert {"--quiet", "--help"} <= flags, name
 

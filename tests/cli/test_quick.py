@@ -37,13 +37,13 @@ def settings_of(*arguments: str) -> Any:
 def test_a_quick_study_has_one_small_training() -> None:
     quick, full = settings_of("--quick"), settings_of()
     assert (quick.seeds, quick.draws, quick.depth, quick.train_depth, quick.test_queries) == (
-        (1,),
-        (1,),
+        1,
+        1,
         10,
         10,
         1_000,
     )
-    assert (full.seeds, full.draws, full.depth) == ((1, 2, 3), (1, 2), 100)
+    assert (full.seeds, full.draws, full.depth) == (3, 2, 100)
     (model,) = quick.models
     assert (model.training.max_steps, model.training.threads, model.training.most_depth) == (
         1_000,

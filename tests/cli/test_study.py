@@ -55,7 +55,7 @@ def test_a_study(collection, tmp_path, capsys):
     settings = read_manifest(tmp_path / "study" / "results").settings["study"]["settings"]
     training = settings["models"][0]["training"]
     assert (settings["probe_passages"], training["probe_passages"]) == (10, 500)
-    assert (settings["seed"], settings["seeds"], settings["draws"]) == (2, [1], [1])
+    assert (settings["seed"], settings["seeds"], settings["draws"]) == (2, 1, 1)
     assert (settings["depth"], training["most_depth"]) == (3, 3)
 
     code, out, err = posbias(capsys, *command, "--set", "probe_passages=10", "--seed", 2, "--json")

@@ -124,7 +124,7 @@ def leakage(inputs: Inputs, out: Path) -> Sequence[Any]:
         pairs=(leaking_pairs(out / "pairs.jsonl", collection),), leaked_queries=4
     )
     models = (tk(replace(UNVALIDATED, batch_size=4)),)
-    sizes = {"sizes": (12, 20), "seeds": (1, 2), "depth": 6, "folds": 3}
+    sizes = {"sizes": (12, 20), "seeds": 2, "depth": 6, "folds": 3}
     settings = s.LeakageSettings(
         target="topics", sources=("train",), leaking=leaking, models=models, **sizes
     )

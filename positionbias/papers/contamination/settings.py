@@ -12,7 +12,6 @@ from pathlib import Path
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import (
-    Panel,
     check_once,
     check_settings,
     declared_setting,
@@ -94,24 +93,24 @@ class ContaminationSettings:
     trainings have seeds from ``seed`` on, which is also that of the sets and the bootstrap.
     """
 
-    PANEL = Panel.ADVANCED
+    SHOWN = False
 
     targets: tuple[str, ...] = required_setting(
         "Test queries, judged; may be given again.",
         flags=("--target",),
         metavar="SPLIT",
-        panel=Panel.BASIC,
+        shown=True,
     )
     teacher: ModelSettings = required_setting("The teacher's model.", hidden=True)
     models: tuple[ModelSettings, ...]
-    source: str = setting("train", "Training queries.", metavar="SPLIT", panel=Panel.BASIC)
+    source: str = setting("train", "Training queries.", metavar="SPLIT", shown=True)
     contaminating: tuple[str, ...] | None = setting(
         None,
         "A target whose judgements contaminate a teacher; may be given again.",
         flags=("--contaminate",),
         metavar="SPLIT",
         absent="each target, a teacher for each",
-        panel=Panel.BASIC,
+        shown=True,
     )
     losses: tuple[Distillation, ...] = setting(
         DISTILLATIONS,
@@ -119,7 +118,7 @@ class ContaminationSettings:
         "steps; may be given again.",
         flags=("--loss",),
         metavar=FORM,
-        panel=Panel.BASIC,
+        shown=True,
     )
     seeds: int = declared_setting(1, SEEDS)
     relevant_from: int = setting(

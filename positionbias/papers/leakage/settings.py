@@ -12,7 +12,6 @@ from pathlib import Path
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import (
-    Panel,
     check_once,
     check_settings,
     declared_setting,
@@ -40,16 +39,14 @@ class LeakageSettings:
     seeds from ``seed`` on, which is also that of the sets, the folds and the bootstrap.
     """
 
-    PANEL = Panel.ADVANCED
+    SHOWN = False
 
-    target: str = required_setting(
-        "Split of the judged test queries.", metavar="SPLIT", panel=Panel.BASIC
-    )
+    target: str = required_setting("Split of the judged test queries.", metavar="SPLIT", shown=True)
     sources: tuple[str, ...] = required_setting(
         "Training queries; may be given again.",
         flags=("--source",),
         metavar="SPLIT",
-        panel=Panel.BASIC,
+        shown=True,
     )
     leaking: LeakingPairs
     models: tuple[ModelSettings, ...]
@@ -64,7 +61,7 @@ class LeakageSettings:
         "Training instances, two per query; may be given again.",
         flags=("--size",),
         metavar="INSTANCES",
-        panel=Panel.BASIC,
+        shown=True,
     )
     seeds: int = declared_setting(1, SEEDS)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)

@@ -11,7 +11,6 @@ from positionbias.audit.settings import AuditSettings
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import (
-    Panel,
     check_once,
     check_settings,
     declared_setting,
@@ -52,7 +51,7 @@ class GridSettings:
     MATS.
     """
 
-    PANEL = Panel.ADVANCED
+    SHOWN = False
 
     models: tuple[ModelSettings, ...] = (ModelSettings(),)
     seeds: int = declared_setting(1, SEEDS)
@@ -73,7 +72,7 @@ class GridSettings:
         "A test split; several are joined to one set of queries.",
         flags=("--test-split",),
         metavar="SPLIT",
-        panel=Panel.BASIC,
+        shown=True,
     )
     test_queries: int | None = setting(
         None,
@@ -81,7 +80,7 @@ class GridSettings:
         least=1,
         metavar="N",
         absent="all",
-        panel=Panel.BASIC,
+        shown=True,
     )
     test_relevant_from: int = setting(
         1, "Grade from which a test passage is relevant, in RR and R.", least=1, metavar="GRADE"
@@ -140,7 +139,7 @@ class PositionBiasSettings(GridSettings):
         (),
         "An arm for TK with these positions, the usual ones first: sinusoid, none or relative; "
         "given twice or more.",
-        panel=Panel.BASIC,
+        shown=True,
         absent="the model's own, in one arm",
     )
 
@@ -174,7 +173,7 @@ class RemedySettings(GridSettings):
         "debias-model; may be given again.",
         flags=("--remedy",),
         metavar="REMEDY",
-        panel=Panel.BASIC,
+        shown=True,
         absent="all in training, rotate:4, rotate-max:4, segments-max:3 and calibrate:0.5",
     )
     moved_queries: int = setting(

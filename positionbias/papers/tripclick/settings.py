@@ -12,7 +12,6 @@ from typing import NamedTuple
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import (
-    Panel,
     check_once,
     check_settings,
     declared_setting,
@@ -64,24 +63,24 @@ class TripClickSettings:
     re-ranks to ``depth``, like the tests, so that weights are chosen at the depth of their use.
     """
 
-    PANEL = Panel.ADVANCED
+    SHOWN = False
 
     tests: tuple[JudgedSplit, ...] = required_setting(
         "A test split, with one of its named sets of judgements, as head_test:dctr; may be given "
         "again.",
         flags=("--test-split",),
         metavar="SPLIT[:JUDGEMENTS]",
-        panel=Panel.BASIC,
+        shown=True,
     )
     models: tuple[ModelSettings, ...]
-    source: str = setting("train", "Training queries.", metavar="SPLIT", panel=Panel.BASIC)
+    source: str = setting("train", "Training queries.", metavar="SPLIT", shown=True)
     validation: str | None = setting(
         None,
         "Queries to validate on, so that trainings stop early.",
         flags=("--validation-split",),
         metavar="SPLIT",
         absent="none, all epochs or steps",
-        panel=Panel.BASIC,
+        shown=True,
     )
     negatives_of: Mapping[str, str] = setting(
         {},
@@ -89,14 +88,14 @@ class TripClickSettings:
         "training split's judgements, or with NAME=own in its own set, as in TripClick; may be "
         "given again.",
         metavar="NAME=JUDGEMENTS",
-        panel=Panel.BASIC,
+        shown=True,
     )
     trainsets: Mapping[str, Path] = setting(
         {},
         "A further training set, as it is (posbias model trainset); may be given again.",
         metavar="NAME=DIR",
         flags=("--trainset",),
-        panel=Panel.BASIC,
+        shown=True,
     )
     compared: tuple[str, ...] = setting(
         (),

@@ -1,4 +1,4 @@
-"""Help in panels: options under their headings, as wide as the terminal."""
+"""Help: options under two headings, as wide as the terminal; settings with --help-all."""
 
 from __future__ import annotations
 
@@ -11,30 +11,37 @@ import click
 
 from positionbias.core.operation import Parameter
 from positionbias.core.screen import LEAST, PIPED, line_width
-from positionbias.core.settings import Panel
 
-__all__ = ["PanelCommand", "PanelContext", "PanelOption", "add_quiet", "in_panels", "write_options"]
+__all__ = [
+    "OWN",
+    "SHARED",
+    "SettingsCommand",
+    "SharedOption",
+    "WideContext",
+    "add_quiet",
+    "by_heading",
+    "write_options",
+]
 
 
-class PanelOption(click.Option):
-    """An option that knows its heading in the help."""
-
-    def __init__(self, *given: Any, panel: Panel = Panel.BASIC, **more: Any) -> None:
-        super().__init__(*given, **more)
-        self.panel = panel
+OWN, SHARED = "Options", "Every command"  # headings
 
 
-class PanelContext(click.Context):
+class SharedOption(click.Option):
+    """An option that many commands have, listed behind a command's own."""
+
+
+class WideContext(click.Context):
     """A context whose help is as wide as the terminal, from 80 to 100 columns."""
 
     def make_formatter(self) -> click.HelpFormatter:
         return click.HelpFormatter(width=min(line_width(piped=LEAST) or PIPED, PIPED) - 2)
 
 
-class PanelCommand(click.Command):
-    """A command whose help has its options in panels."""
+class SettingsCommand(click.Command):
+    """A command whose ``--help-all`` lists its settings too."""
 
-    context_class = PanelContext
+    context_class = WideContext
     settings: Sequence[Parameter] = ()
     further: Callable[[str], Sequence[Parameter]] = staticmethod(lambda argument: ())
 
@@ -112,32 +119,22 @@ def _fold(line: str, width: int) -> str:
 def write_options(
     command: click.Command, context: click.Context, formatter: click.HelpFormatter
 ) -> None:
-    """Write the options of a command in their panels."""
-    for panel, options in in_panels(command, context):
-        with formatter.section(panel):
+    """Write the options of a command under their headings."""
+    for heading, options in by_heading(command, context):
+        with formatter.section(heading):
             formatter.write_dl([option.get_help_record(context) or ("", "") for option in options])
 
 
-def in_panels(
+def by_heading(
     command: click.Command, context: click.Context
-) -> Iterator[tuple[Panel, Sequence[click.Option]]]:
-    """Yield the options of a command under the headings that they stand under, in the order of
-    headings.
-    """
-    shown = [
-        one
-        for one in command.get_params(context)
-        if isinstance(one, click.Option) and not one.hidden
-    ]
-    for panel in Panel:
-        if found := [one for one in shown if _panel(one) is panel]:
-            yield panel, found
-
-
-def _panel(option: click.Option) -> Panel:
-    if isinstance(option, PanelOption):
-        return option.panel
-    return Panel.SHARED if "--help" in option.opts else Panel.BASIC
+) -> Iterator[tuple[str, Sequence[click.Option]]]:
+    """Yield the options of a command under the headings that they stand under."""
+    listed: dict[str, list[click.Option]] = {OWN: [], SHARED: []}
+    for option in command.get_params(context):
+        if isinstance(option, click.Option) and not option.hidden:
+            shared = isinstance(option, SharedOption) or "--help" in option.opts
+            listed[SHARED if shared else OWN].append(option)
+    yield from ((heading, options) for heading, options in listed.items() if options)
 
 
 def add_quiet(command: click.Command) -> None:
@@ -145,13 +142,12 @@ def add_quiet(command: click.Command) -> None:
     if not any("--quiet" in param.opts for param in command.params):
         told = "No progress, no remarks; results and errors only."
         command.params.append(
-            PanelOption(
+            SharedOption(
                 ["-q", "--quiet"],
                 is_flag=True,
                 expose_value=False,
                 callback=_quiet,
                 help=told,
-                panel=Panel.SHARED,
             )
         )
 
