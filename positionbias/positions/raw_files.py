@@ -22,6 +22,7 @@ from pandas import DataFrame
 from positionbias.core.blocks import Block, file_blocks, stream_blocks
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import decompressed, input_errors
+from positionbias.core.formatting import count, percent
 from positionbias.core.input_state import content_digest, file_mark, file_state, unchanged
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
@@ -48,7 +49,7 @@ from positionbias.core.rows import Collected
 from positionbias.core.shown import Shown
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.steps import MapShards
-from positionbias.positions.cuts import possible_fates
+from positionbias.positions.cuts import ROTATED, possible_fates
 from positionbias.positions.raw_edits import Edits, spliced
 from positionbias.positions.raw_formats import format_of
 from positionbias.positions.raw_jsonl import rotate_jsonl
@@ -115,6 +116,18 @@ class RotatedFile(Shown):
     size: int
     passages: Mapping[str, int]
     piped: bool
+
+    def __str__(self) -> str:
+        """Return its name, and how many passages were rotated, or why not."""
+        passages = sum(self.passages.values())
+        parts = [
+            f"{count(passages)} passages",
+            f"{percent(self.passages[ROTATED] / passages)} rotated",
+        ]
+        for fate, number in self.passages.items():
+            if number and fate != ROTATED:
+                parts.append(f"{count(number)} {fate.replace('_', ' ')}")
+        return f"{self.name}: {', '.join(parts)}"
 
     @property
     def rows(self) -> DataFrame:
