@@ -46,7 +46,7 @@ def in_parts(
         SettingError: a process has another kind of device than this one.
     """
     threads = max(model.training.threads or torch.get_num_threads() for model in models)
-    part = _Part(function, steps, threads, pick_device("auto").type)
+    part = Part(function, steps, threads, pick_device("auto").type)
     gpus = part.device == "cuda"
     at_once = engine.at_once(threads, gpus=gpus)
     if at_once == 1 and engine.workers > 1 and threads > 1:
@@ -58,17 +58,15 @@ def in_parts(
         yield from map(part.here, items)
         return
     with engine.open_long(threads, gpus=gpus) as over:
-        for found, told in over(part, items):
-            for line in told:
+        for made, lines in over(part, items):
+            for line in lines:
                 steps.tell(line)
-            yield found
+            yield made
 
 
 @dataclass(frozen=True, slots=True)
-class _Part(Generic[Item, Out]):
-    """A part to make: ``steps`` are those that ``function`` makes, in another process the same
-    copy.
-    """
+class Part(Generic[Item, Out]):
+    """A part to make; ``steps`` are those of ``function``, in another process a copy."""
 
     function: Callable[[Item], Out]
     steps: Steps
@@ -94,10 +92,10 @@ class _Part(Generic[Item, Out]):
             )
         if device.index is not None:
             torch.cuda.set_device(device)
-        told: list[str] = []
+        lines: list[str] = []
         tell: Any = self.steps.tell
-        self.steps.tell = told.append
+        self.steps.tell = lines.append
         try:
-            return self.here(item), told
+            return self.here(item), lines
         finally:
             self.steps.tell = tell

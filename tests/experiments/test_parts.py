@@ -19,7 +19,7 @@ from positionbias.core.publish import only_one
 from positionbias.engine.choose import Engine
 from positionbias.experiments import step as step_module
 from positionbias.experiments.models import ModelSettings
-from positionbias.experiments.parts import in_parts
+from positionbias.experiments.parts import Part, in_parts
 from positionbias.experiments.step import Steps
 from positionbias.training.config import TrainConfig
 
@@ -113,9 +113,7 @@ def test_how_many_parts_run_at_once_worked_by_hand(monkeypatch: pytest.MonkeyPat
 
 
 def test_another_kind_of_device_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from positionbias.experiments.parts import _Part
-
-    part = _Part(int, Steps(tmp_path), 1, "cuda")
+    part = Part(int, Steps(tmp_path), 1, "cuda")
     with pytest.raises(
         SettingError,
         match="--engine: wanted cuda on every machine, as on the study's own; found cpu on",
