@@ -52,7 +52,9 @@ class Command(NamedTuple):
 
 
 _CANDIDATES = "--candidates ./train.run --validation-candidates ./validation.run"
-_STUDY = "--set max_steps=2 --set batch_size=4 --set threads=1 --set tk.dimension=8 --set tk.layers=1"
+_STUDY = (
+    "--set max_steps=2 --set batch_size=4 --set threads=1 --set tk.dimension=8 --set tk.layers=1"
+)
 # of a study, whose receipts and logs tell times
 _SAME = (".arrow", ".parquet", ".run", ".safetensors", "results.json")
 COMMANDS = (

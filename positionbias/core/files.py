@@ -12,11 +12,14 @@ import os
 import shutil
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
+
+import zstandard
 
 from positionbias.core.budgets import DOCUMENT, RATIO, check_ratio
 from positionbias.core.closest import near_file
@@ -41,7 +44,6 @@ __all__ = [
     "storage_errors",
 ]
 
-_ZSTD_READ = 1 << 10  # packed bytes at a time: each may unpack to thousands
 _ADVICE = {
     errno.ENOSPC: "free some space or give another --out",
     errno.EDQUOT: "free some space or give another --out",
@@ -127,84 +129,56 @@ def sha256_file(path: Path | str) -> str:
 
 
 class _Unpacked(io.RawIOBase):
-    """A packed stream's content under the ratio budget; errors name ``source``."""
+    """The content of one or several gzip members or zstd frames, ``size`` packed bytes at a time,
+    under the ratio budget; errors name ``source``. Unlike the libraries' own readers it raises
+    where the last frame is cut.
+    """
 
-    def __init__(self, packed: IO[bytes], source: str, *, close_packed: bool) -> None:
+    def __init__(
+        self,
+        packed: IO[bytes],
+        source: str,
+        new_frame: Callable[[], Any],
+        size: int,
+        *,
+        close_packed: bool,
+    ) -> None:
         self._packed, self._source, self._close_packed = packed, source, close_packed
+        self._new_frame, self._size = new_frame, size
+        self._frame: Any = None
+        self._rest = memoryview(b"")
         self._taken = self._given = 0
         self._limit = RATIO.limit
 
     def readable(self) -> bool:
         return True
 
-    def read_packed(self, size: int) -> bytes:
-        """Return the next packed bytes, and count them."""
-        data = self._packed.read(size)
-        self._taken += len(data)
-        return data
-
-    def unpack(self, size: int) -> bytes | memoryview:
-        """Return at most ``size`` unpacked bytes; none at the end."""
-        raise NotImplementedError
-
     def readinto(self, buffer: Any) -> int:
-        data = self.unpack(len(buffer))
-        self._given += len(data)
+        while not self._rest:
+            between = self._frame is None or self._frame.eof
+            data = self._frame.unused_data if between and self._frame is not None else b""
+            if not data:
+                data = self._packed.read(self._size)
+                self._taken += len(data)
+            if not data and not between:
+                raise EOFError("Compressed file ended before its last frame")
+            if not data:
+                return 0
+            if between:
+                data = data.lstrip(b"\0")  # which may pad members
+                self._frame = self._new_frame() if data else None
+            if self._frame is not None:
+                self._rest = memoryview(self._frame.decompress(data))
+        taken, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        self._given += len(taken)
         check_ratio(self._source, self._taken, self._given, self._limit)
-        buffer[: len(data)] = data
-        return len(data)
+        buffer[: len(taken)] = taken
+        return len(taken)
 
     def close(self) -> None:
         if self._close_packed:
             self._packed.close()
         super().close()
-
-
-class _GzipReader(_Unpacked):
-    """A gzip reader, for one or several members."""
-
-    def __init__(self, packed: IO[bytes], source: str, *, close_packed: bool) -> None:
-        super().__init__(packed, source, close_packed=close_packed)
-        self._members = gzip.GzipFile(fileobj=_Counted(self))  # type: ignore[arg-type]
-
-    def unpack(self, size: int) -> bytes:
-        return self._members.read1(size)
-
-
-class _Counted(io.RawIOBase):
-    """The packed bytes that a ``GzipFile`` reads, counted."""
-
-    def __init__(self, owner: _Unpacked) -> None:
-        self._owner = owner
-
-    def read(self, size: int = -1) -> bytes:
-        return self._owner.read_packed(size)
-
-
-class _ZstdReader(_Unpacked):
-    """A zstd reader that, unlike the library's, raises when the last frame is cut."""
-
-    def __init__(self, packed: IO[bytes], source: str, *, close_packed: bool) -> None:
-        super().__init__(packed, source, close_packed=close_packed)
-        self._frame: Any = None
-        self._rest = memoryview(b"")
-
-    def unpack(self, size: int) -> memoryview:
-        while not self._rest:
-            between_frames = self._frame is None or self._frame.eof
-            left = self._frame.unused_data if self._frame is not None and self._frame.eof else b""
-            data = left or self.read_packed(_ZSTD_READ)
-            if not data:
-                if between_frames:
-                    return self._rest
-                raise EOFError("Compressed file ended before its last frame")
-            if between_frames:
-                import zstandard
-
-                self._frame = zstandard.ZstdDecompressor().decompressobj()
-            self._rest = memoryview(self._frame.decompress(data))
-        found, self._rest = self._rest[:size], self._rest[size:]
-        return found
 
 
 def open_plain(path: Path | str) -> io.BufferedReader:
@@ -257,28 +231,29 @@ def open_bytes(path: Path | str) -> IO[bytes]:
     """
     raw = open_plain(path)
     try:
-        reader = _reader(raw)
+        return _unpacked(raw, str(path), close_packed=True)
     except OSError as error:
         raise _unreadable(path, error) from error
-    return io.BufferedReader(reader(raw, str(path), close_packed=True), 1 << 16) if reader else raw
 
 
 def decompressed(stream: io.BufferedReader, source: str) -> IO[bytes]:
     """Return a stream, decompressed if its first bytes are those of ``.gz`` or ``.zst``; the caller
     closes ``stream``.
     """
-    reader = _reader(stream)
-    return (
-        io.BufferedReader(reader(stream, source, close_packed=False), 1 << 16) if reader else stream
-    )
+    return _unpacked(stream, source, close_packed=False)
 
 
-def _reader(stream: io.BufferedReader) -> type[_Unpacked] | None:
-    """Return the reader for a stream's first bytes; None for plain ones."""
+def _unpacked(stream: io.BufferedReader, source: str, *, close_packed: bool) -> IO[bytes]:
     magic = stream.peek(4)[:4]
     if magic[:2] == b"\x1f\x8b":
-        return _GzipReader
-    return _ZstdReader if magic == b"\x28\xb5\x2f\xfd" else None
+        new_frame: Callable[[], Any] = partial(zlib.decompressobj, zlib.MAX_WBITS | 16)
+        size = 1 << 15
+    elif magic == b"\x28\xb5\x2f\xfd":
+        new_frame, size = zstandard.ZstdDecompressor().decompressobj, 1 << 10
+    else:
+        return stream
+    reader = _Unpacked(stream, source, new_frame, size, close_packed=close_packed)
+    return io.BufferedReader(reader, 1 << 16)
 
 
 def read_whole(stream: IO[bytes], source: Path | str) -> bytes:
@@ -321,14 +296,7 @@ def input_errors(path: Path | str, *, wanted: str) -> Iterator[None]:
             found=f"the byte 0x{byte:02x}, which is not",
             do="convert the file",
         ) from error
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise bad_input(
-            path, wanted=f"{wanted}, whole", found=str(error), do="fetch the file again"
-        ) from error
-    except Exception as error:
-        # imported only when a .zst file was opened
-        if type(error).__module__.partition(".")[0] != "zstandard":
-            raise
+    except (EOFError, zlib.error, zstandard.ZstdError) as error:
         raise bad_input(
             path, wanted=f"{wanted}, whole", found=str(error), do="fetch the file again"
         ) from error

@@ -18,7 +18,6 @@ import errno
 import json
 import os
 import shutil
-import stat
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -159,7 +158,12 @@ def refuse_existing(
 def _refuse(final: Path, *, overwrite: bool, folder: bool | None, owned: bool) -> None:
     if not os.path.lexists(final):
         return
-    _refuse_special(final)
+    if final.exists() and not final.is_file() and not final.is_dir():
+        # also behind a link: replacing /dev/null would break the system
+        raise OutputExistsError(
+            f"{final}: wanted a file or a folder to write; found a device, a pipe or a socket; "
+            "give another --out"
+        )
     if not overwrite:
         raise OutputExistsError(
             f"{final}: wanted a new path to write to; found something there; give another --out, "
@@ -176,19 +180,6 @@ def _refuse(final: Path, *, overwrite: bool, folder: bool | None, owned: bool) -
             f"{final}: wanted an artefact of posbias to replace; found {strange}; give another "
             "--out, or remove it yourself"
         )
-
-
-def _refuse_special(final: Path) -> None:
-    """Refuse anything but a file or a folder, also behind a link: replacing /dev/null would break
-    the system.
-    """
-    with suppress(OSError):
-        mode = final.stat().st_mode
-        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise OutputExistsError(
-                f"{final}: wanted a file or a folder to write; found a device, a pipe or a socket; "
-                "give another --out"
-            )
 
 
 def _not_ours(folder: Path) -> str:
