@@ -97,9 +97,12 @@ def only_one(final: Path, *, patience: float = 0.0) -> Iterator[None]:
         yield
     finally:
         _HELD.pop(final, None)
-        with suppress(OSError):  # Windows removes no open file
+        try:
             place.unlink()  # whoever waits for the removed file sees that, and tries again
-        lock.release()
+        except OSError:  # Windows removes no open file
+            pass
+        finally:
+            lock.release()
 
 
 def _acquired(place: Path, patience: float) -> BaseFileLock:

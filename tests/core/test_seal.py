@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import xxhash
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_index import build_index
@@ -23,11 +21,8 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.run import Run, read_rankings, read_run, write_run
+from positionbias.core.run import Run, read_run, write_run
 from positionbias.core.seal import (
-    FileSeal,
-    manifest_digest,
-    seal_file,
     seal_folder,
     verified,
 )
@@ -57,12 +52,6 @@ def flip(path: Path, at: int) -> None:
     content[at] ^= 0x01
     path.write_bytes(content)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
-
-
-def test_a_seal_has_a_size_and_a_digest(tmp_path: Path) -> None:
-    content = bytes(range(256)) * 5_000 + b"the rest"
-    (tmp_path / "file").write_bytes(content)
-    assert seal_file(tmp_path / "file") == FileSeal(len(content), xxhash.xxh3_64_hexdigest(content))
 
 
 def test_content_is_named_and_nothing_else(tmp_path: Path) -> None:
@@ -96,19 +85,6 @@ def test_one_changed_byte_is_found_where_it_is_read(collection: Path, name: str)
         READS[name](collection)
 
 
-def test_a_shard_of_another_collection_is_refused(collection: Path, tmp_path: Path) -> None:
-    with create_collection(tmp_path / "d") as writer:
-        writer.add_passages(
-            Passage(f"p{number}", f"TEXT {number} " * 40) for number in range(9_000)
-        )
-        writer.finish(Manifest("collection", "d", "a test"))
-    shutil.copyfile(
-        tmp_path / "d" / "passages" / "00000.arrow", collection / "passages" / "00000.arrow"
-    )
-    with pytest.raises(InputError, match="wanted the content that its manifest names"):
-        Collection(collection).texts(["p1"])
-
-
 def test_an_index_of_another_collection_is_built_again(collection: Path, tmp_path: Path) -> None:
     with create_collection(tmp_path / "d") as writer:
         writer.add_passages(Passage(f"p{number}", "") for number in reversed(range(9_000)))
@@ -138,23 +114,10 @@ def test_a_changed_manifest_is_refused(collection: Path) -> None:
             "found Expected `int | null`, got `str` - at `seed`",
         ),
         (
-            lambda record: record.update(inputs={}),
-            "found Expected `array`, got `object` - at `inputs`",
-        ),
-        (
             lambda record: record["content"].update(passages="many"),
             "found Expected `int`, got `str` - at `passages`",
         ),
-        (
-            lambda record: record["content"].update(passages=-1),
-            "found Expected `int` >= 0 - at `passages`",
-        ),
-        (
-            lambda record: record["content"].update(splits=["test"]),
-            "found Expected `object`, got `array` - at `splits`",
-        ),
         (lambda record: record.update(versions="\ud800"), "found 'utf-8' codec can't encode"),
-        (lambda record: record.update(colour="green"), "found the unknown field `colour`"),
         (lambda record: record.pop("name"), "missing required field `name`"),
     ],
 )
@@ -165,30 +128,6 @@ def test_a_field_of_another_type_is_one_line(
     with pytest.raises(InputError) as error:
         Collection(collection)
     assert message in str(error.value)
-
-
-def test_a_manifest_names_files_within_its_artefact(collection: Path) -> None:
-    path = collection / "manifest.json"
-    record = {
-        **json.loads(path.read_text()),
-        "files": {"../secret": {"bytes": 0, "digest": "0" * 16}},
-    }
-    path.write_text(json.dumps({**record, "digest": manifest_digest(record)}))
-    with pytest.raises(InputError, match=r"wanted files within the artefact; found '\.\./secret'"):
-        Collection(collection)
-
-
-def test_a_run_and_its_manifest_belong_together(tmp_path: Path) -> None:
-    path = tmp_path / "bm25.run"
-    write_run(path, Run("bm25", [("q1", ["a", "b"], [2.0, 1.0])]))
-    write_manifest(manifest_path(path), Manifest("run", "bm25", "retrieve"))
-    assert list(read_run(path)["q1"].passage_ids) == ["a", "b"]
-    path.write_text(path.read_text().replace(" a ", " c "))
-    for read in (read_run, lambda path: list(read_rankings(path))):
-        with pytest.raises(
-            InputError, match="bm25.run: wanted the content that its manifest names"
-        ):
-            read(path)
 
 
 def test_a_run_may_be_renamed_with_its_manifest_and_reached_by_a_link(tmp_path: Path) -> None:
@@ -210,7 +149,7 @@ def test_a_run_may_be_renamed_with_its_manifest_and_reached_by_a_link(tmp_path: 
     assert "other.run: wanted the content" in verify(manifest_path(moved)).fault
 
 
-@pytest.mark.parametrize("leave", [os.mkfifo, os.mkdir, lambda place: os.symlink("nowhere", place)])
+@pytest.mark.parametrize("leave", [os.mkfifo, lambda place: os.symlink("nowhere", place)])
 def test_a_manifest_that_is_no_file_is_not_taken_for_none(
     tmp_path: Path, leave: Callable[[Path], None]
 ) -> None:

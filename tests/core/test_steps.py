@@ -6,10 +6,7 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +18,7 @@ import positionbias as pb
 from positionbias.core import publish
 from positionbias.core.errors import InputError, OutputExistsError, SettingError, StorageError
 from positionbias.core.manifest import read_manifest
-from positionbias.core.publish import GO_ON, recover, resumable_folder, work_folder
+from positionbias.core.publish import GO_ON, resumable_folder, work_folder
 from positionbias.core.steps import DoneBefore, job_of, make_shards
 from positionbias.settings import Retrieval
 
@@ -209,14 +206,6 @@ def test_bad_input_leaves_nothing(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-def test_messages_name_the_final_place(tmp_path: Path) -> None:
-    with (
-        pytest.raises(InputError, match=f"^{tmp_path}/out/x: bad$"),
-        resumable_folder(tmp_path / "out", JOB) as folder,
-    ):
-        raise InputError(f"{folder}/x: bad")
-
-
 def test_a_place_that_is_taken_is_kept_or_replaced(tmp_path: Path) -> None:
     final = tmp_path / "out"
     run(final, Maker(), items=("old",))
@@ -239,112 +228,6 @@ def test_shards_outside_a_work_folder_get_no_receipts(tmp_path: Path) -> None:
     again = Maker()
     list(make_shards(dict, again, ITEMS, lambda index: tmp_path / f"{index}"))
     assert again.made == list(ITEMS)  # nothing vouches for what stands there
-
-
-def content_of_files(folder: Path) -> Iterator[tuple[str, str]]:
-    return (
-        (path.relative_to(folder).as_posix(), path.read_text())
-        for path in folder.rglob("*")
-        if path.is_file()
-    )
-
-
-# Runs that kill themselves, as kill -9 would, at their n-th call that changes the disk: every step
-# between two calls is met. Each is a fork of this program, which reads what to run from standard
-# input and answers how it ended.
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from positionbias.core.publish import resumable_folder
-from positionbias.core.steps import make_shards
-
-def run(final, steps, log):
-    left = steps
-    def counted(call):
-        def step(*arguments, **more):
-            nonlocal left
-            if left == 0:
-                os.kill(os.getpid(), signal.SIGKILL)
-            left -= 1
-            return call(*arguments, **more)
-        return step
-    for name in ("rename", "replace", "unlink", "rmdir", "mkdir", "fsync"):
-        setattr(os, name, counted(getattr(os, name)))
-
-    def make(item, path):
-        path.write_text(item + "\\n")
-        with open(log, "a") as made:
-            made.write(item + "\\n")
-        return {"length": len(item)}
-
-    with resumable_folder(final, {"command": "a test"}, overwrite=True) as folder:
-        (folder / "passages").mkdir(exist_ok=True)
-        facts = list(make_shards(dict, make, ("one", "two", "three", "four"), lambda index: folder \
-/ "passages" / f"{index}"))
-        assert facts == [{"length": 3}, {"length": 3}, {"length": 5}, {"length": 4}]
-
-for line in sys.stdin:
-    final, steps = line.split()
-    child = os.fork()
-    if not child:
-        try:
-            run(Path(final), int(steps), Path(final).parent.with_name("made"))
-            os._exit(0)
-        finally:
-            os._exit(1)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
-ALL = {f"passages/{name}": text for name, text in WANTED.items()}
-
-
-def test_kill_9_between_any_two_steps(tmp_path: Path) -> None:
-    """A run ended at its n-th step for n = 0, 1, 2 …, each time followed by a whole one."""
-    with subprocess.Popen(
-        [sys.executable, "-c", KILLED], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as runner:
-        assert runner.stdin is not None
-        assert runner.stdout is not None
-
-        def ended(final: Path, steps: int) -> int:
-            print(final, steps, file=runner.stdin, flush=True)
-            return int(runner.stdout.readline())  # type: ignore[union-attr]
-
-        steps, code = 0, -signal.SIGKILL
-        while code == -signal.SIGKILL:
-            final = tmp_path / f"{steps}" / "in" / "out"
-            final.parent.mkdir(parents=True)
-            final.mkdir()
-            (final / "manifest.json").write_text(MANIFEST)
-            code = ended(final, steps)
-            assert code in (0, -signal.SIGKILL)
-            check_rerun(final, lambda final=final: ended(final, -1))
-            steps += 1
-    assert steps > 20
-
-
-def check_rerun(final: Path, rerun: Callable[[], int]) -> None:
-    """After a killed run: what stands at ``final`` is whole, and a rerun makes again at most the
-    shard that was under way.
-    """
-    published = (final / "passages").is_dir()
-    recover(final)  # as the next open does
-    assert dict(content_of_files(final)) == (ALL if published else {"manifest.json": MANIFEST})
-    if published:
-        # what the killed run left is hidden, and goes with the next run that may write here
-        assert [name for name in names(final.parent) if not name.startswith(".out.")] == ["out"]
-        return
-    receipts = len(list((work_folder(final) / "receipts").glob("p*.json")))
-    before = made(final)
-    assert rerun() == 0
-    assert len(made(final)) - len(before) == 4 - receipts
-    assert len(made(final)) - 4 <= 1
-    assert dict(content_of_files(final)) == ALL
-    assert names(final.parent) == ["out"]
-
-
-def made(final: Path) -> list[str]:
-    log = final.parent.with_name("made")
-    return log.read_text().split() if log.exists() else []
 
 
 @pytest.mark.parametrize(
