@@ -128,16 +128,6 @@ def test_what_is_not_utf8_is_named_by_its_line_and_byte(
     )
 
 
-@packings
-def test_a_readers_own_complaint_names_the_line_in_the_source(tmp_path: Path, packing: str) -> None:
-    path = packed(tmp_path, b"a\nb\nc\nd\n", packing)
-    second = list(file_blocks(path, 3))[1]  # lines c and d
-    assert [line for _, line in second.lines()] == ["c", "d"]
-    assert (
-        str(second.bad_line(1, wanted="x", found="y", do="z")) == f"{path}:4: wanted x; found y; z"
-    )
-
-
 @pytest.mark.parametrize("packing", ["gz", "zst"])
 @pytest.mark.parametrize("size", [1, 1 << 20])
 def test_a_compressed_file_that_was_cut_is_one_clear_line(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -50,23 +49,6 @@ def test_an_unknown_id_is_named_and_counted(small_collection: Collection) -> Non
     assert small_collection.find(["p-word", "nobody", ""]).tolist() == [6, -1, -1]
     with pytest.raises(InputError, match=r"wanted passage 'nobody'.*2 of 3 ids are unknown"):
         small_collection.rows(["p-word", "nobody", "nothing"])
-
-
-def test_70_000_passages_stand_in_two_shards_and_are_found_by_id(tmp_path: Path) -> None:
-    count = 70_000
-    made = make_collection(
-        tmp_path / "big", [Passage(f"id{number}", f"text {number}") for number in range(count)]
-    )
-    assert [path.name for path in made.shard_paths] == ["00000.arrow", "00001.arrow"]
-    assert sum(1 for _ in made.shard(0)) == 65_536
-    assert sum(1 for _ in made.shard(1)) == 4_464  # 70,000 − 65,536
-    assert len(made) == count
-    numbers = [*random.Random(1).sample(range(count), 500), 0, 65_535, 65_536, count - 1]
-    assert made.rows([f"id{number}" for number in numbers]).tolist() == numbers
-    assert made.texts([f"id{number}" for number in numbers]) == [
-        f"text {number}" for number in numbers
-    ]
-    assert made.find([f"id{count}", "id-1"]).tolist() == [-1, -1]
 
 
 @pytest.mark.parametrize("between", [0, 3, 70_000])

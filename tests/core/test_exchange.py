@@ -12,7 +12,7 @@ import pandas
 import pytest
 from ir_measures import ScoredDoc
 
-from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.qrels import Qrels
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
@@ -131,13 +131,6 @@ def test_what_makes_no_run_is_one_line(made: Any, message: str) -> None:
         made()
 
 
-def test_an_unknown_form_is_refused() -> None:
-    with pytest.raises(
-        SettingError, match="form: wanted ir_measures or pyterrier; found 'terrier'"
-    ):
-        Run(SCORES).to_frame("terrier")  # type: ignore[arg-type]
-
-
 def test_ir_measures_takes_a_run_as_it_is() -> None:
     measures = [
         ir_measures.parse_measure(name) for name in ("nDCG@10", "RR", "Judged@10", "Accuracy")
@@ -165,22 +158,6 @@ def test_judgements_of_a_dict_are_its_records_in_order() -> None:
     assert Qrels({7: {1: np.int64(1), "p": 2.0}}) == [Qrel("7", "1", 1), Qrel("7", "p", 2)]
     assert [type(qrel.grade) for qrel in Qrels({"q": {"p": np.int64(1)}})] == [int]  # type: ignore
     assert pickle.loads(pickle.dumps(Qrels(GRADES))) == JUDGED  # noqa: S301
-
-
-@pytest.mark.parametrize(
-    ("columns", "form"),
-    [
-        (["query_id", "doc_id", "relevance"], "ir_measures"),
-        (["qid", "docno", "label"], "pyterrier"),
-        (["query_id", "passage_id", "grade"], None),
-    ],
-)
-def test_a_frame_of_judgements_in_and_out(columns: list[str], form: Any) -> None:
-    qrels = Qrels.from_frame(pandas.DataFrame([tuple(qrel) for qrel in JUDGED], columns=columns))
-    assert qrels == JUDGED
-    if form:
-        assert list(qrels.to_frame(form).columns) == columns
-        assert Qrels.from_frame(qrels.to_frame(form)) == JUDGED
 
 
 @pytest.mark.parametrize(

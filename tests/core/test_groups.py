@@ -83,15 +83,6 @@ def test_a_lost_or_cut_shard_is_one_line(tmp_path: Path) -> None:
         list(Groups(stored.path))
 
 
-def test_a_count_of_groups_that_is_not_theirs_is_one_line(tmp_path: Path) -> None:
-    stored = make(tmp_path / "set", [GROUPS])
-    reseal(stored.path, lambda record: record["content"].update(groups=2**40))
-    with pytest.raises(
-        InputError, match="wanted 1,099,511,627,776 training groups, as .*; found 40"
-    ):
-        list(Groups(stored.path))  # list() asks for the length first
-
-
 def asked(place: Path, *splits: tuple[str, dict[str, str]]) -> Collection:
     """A collection of nothing but queries."""
     with create_collection(place) as writer:

@@ -15,7 +15,6 @@ from positionbias.core.ordered_file import (
     pack,
     packing_of,
     resumed_file,
-    unpack,
 )
 from positionbias.core.publish import resumable_folder, work_folder
 
@@ -100,17 +99,6 @@ def test_only_what_the_log_agrees_with_is_kept(
             log.unlink()
     assert write(final, PIECES) == PIECES[-made_again:]
     assert final.read_bytes() == b"first\nsecond\nthird\n"
-
-
-@pytest.mark.parametrize("packing", ["gzip", "zstd"])
-def test_packed_pieces_one_after_another_are_a_whole_file(tmp_path: Path, packing: Packing) -> None:
-    packed = [pack(piece, packing) for piece in PIECES]
-    (tmp_path / "x").write_bytes(b"".join(packed))
-    with open_bytes(tmp_path / "x") as handle:
-        assert handle.read() == b"first\nsecond\nthird\n"
-    assert [unpack(piece, packing) for piece in packed] == PIECES
-    with pytest.raises(ValueError):
-        unpack(packed[0][:-3], packing)
 
 
 @pytest.mark.parametrize("name", ["out", ".pieces"])

@@ -148,15 +148,6 @@ def test_a_cut_archive_is_one_line(tmp_path: Path, compress) -> None:
             read_run(tmp_path / "cut.run.gz")
 
 
-def test_a_missing_file_or_a_folder_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match="none.run: wanted a readable file; found No such file or directory"
-    ):
-        read_run(tmp_path / "none.run")
-    with pytest.raises(InputError, match="wanted a readable file; found Is a directory"):
-        read_run(tmp_path)
-
-
 def test_a_query_twice_and_a_score_that_is_no_number_are_refused() -> None:
     with pytest.raises(InputError, match="found query 'q' twice"):
         Run("r", [("q", ["a"], [1.0]), ("q", ["b"], [1.0])])
@@ -192,32 +183,6 @@ def test_other_scores_for_the_same_passages() -> None:
         match="run 'model': wanted finite scores; found inf for passage 'b' of query 'q1'",
     ):
         run.rescored("model", {"q1": np.array([0.5, np.inf, 0.5]), "q2": np.array([-1.0])})
-
-
-def test_ties_and_disorder_are_ranked_as_line_by_line(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    ids = ["9", "10", "a", "B", "é", "日本", "ﬀ", "\U0001f600", *(f"p{n}" for n in range(40))]
-    lines = []
-    for query in range(30):
-        passages = rng.permutation(ids)[: rng.integers(1, len(ids))]
-        scores = (
-            rng.choice([0.0, -0.0, 1.0, 1 + 1e-8, 2.5, -3e38], len(passages))
-            if query % 3
-            else -np.arange(len(passages), dtype=float)
-        )
-        lines += [
-            f"q{query} Q0 {p} 1 {score!r} t{query % 2}\n"
-            for p, score in zip(passages, scores.tolist(), strict=True)
-        ]
-    (tmp_path / "r.run").write_text("".join(lines), encoding="utf-8")
-    scores: dict[str, dict[str, float]] = {}
-    for query_id, _, passage_id, _, score, _ in map(str.split, lines):
-        scores.setdefault(query_id, {})[passage_id] = float(score)
-    found, expected = read_run(tmp_path / "r.run"), Run(scores)
-    assert (found.name, list(found)) == ("r", list(expected))
-    for query_id in expected:
-        assert found[query_id].passage_ids == expected[query_id].passage_ids
-        assert found[query_id].scores.tolist() == expected[query_id].scores.tolist()
 
 
 def test_a_query_whose_lines_lie_apart_is_one_ranking(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.blocks import Block, file_blocks
 from positionbias.core.errors import InputError
-from positionbias.core.run import Run, read_rankings, read_run
+from positionbias.core.run import Run, read_run
 from positionbias.core.run_files import _parsed, _plain, query_lines, rankings_of
 
 words = st.text("ab1é", min_size=1, max_size=3)
@@ -87,17 +87,3 @@ def test_a_fault_in_a_later_block_has_the_line_of_the_file(tmp_path: Path) -> No
     path.write_bytes(gzip.compress(b"q Q0 a 1 2.0 x\nr Q0 a 1 2.0 x\ns Q0 a 1 nan x\n"))
     with pytest.raises(InputError, match=r"bad.run.gz:3: wanted a finite score; found 'nan'"):
         list(query_lines(file_blocks(path, 16), path))
-
-
-def test_long_ids_that_begin_alike_are_told_from_one_that_stands_twice(tmp_path: Path) -> None:
-    ids = [f"{'clueweb-00-' * words}{n}" for words in (0, 1, 2) for n in range(50)]
-    lines = [
-        f"{query} Q0 {item} 1 {-place} t\n"
-        for query in ("q", "r")
-        for place, item in enumerate(ids)
-    ]
-    (tmp_path / "r").write_text("".join(lines))
-    assert [r.passage_ids for r in read_rankings(tmp_path / "r")] == [ids, ids]
-    (tmp_path / "twice").write_text("".join([*lines, f"r Q0 {ids[-1]} 1 -999 t\n"]))
-    with pytest.raises(InputError, match=f"found '{ids[-1]}' twice for query 'r'"):
-        list(read_rankings(tmp_path / "twice"))
