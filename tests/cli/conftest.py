@@ -6,14 +6,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from tests import forked
+from positionbias.core.collection import Collection
+from tests import commands, forked
 
 POSBIAS = [sys.executable, "-c", forked.POSBIAS]
 RunPosbias = Callable[..., subprocess.CompletedProcess[str]]
+Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -49,9 +52,26 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def collection(shelf: Path) -> Collection:
+    return Collection(shelf / "planted")
+
+
+@pytest.fixture(scope="session")
+def runs(shelf: Path) -> dict[str, Path]:
+    """BM25's candidates in each split of ``collection``."""
+    return {split: shelf / f"{split}.run" for split in ("train", "validation", "test")}
+
+
 @pytest.fixture
 def on_the_shelf(tmp_path: Path, shelf: Path) -> Path:
     """What stands on the shelf, in the folder where ``run_posbias`` runs."""
     for place in shelf.iterdir():
         os.symlink(place, tmp_path / place.name)
     return tmp_path
+
+
+@pytest.fixture
+def posbias(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run ``posbias`` in this process; its exit code, standard output and standard error."""
+    return partial(commands.posbias, capsys)

@@ -211,26 +211,6 @@ def test_what_needs_models_names_the_extra_in_one_line_and_writes_nothing(folder
     assert sorted(folder.rglob("*")) == before
 
 
-def test_a_single_missing_package_stops_a_training_before_it_begins(tmp_path: Path) -> None:
-    script = SCRIPT.replace(repr(ABSENT), repr(("accelerate",)))
-    made = subprocess.run(
-        [sys.executable, "-c", script],
-        cwd=tmp_path,
-        env={**os.environ, "POSBIAS_HOME": "."},
-        input="train tk planted --candidates absent.run --out model\ndemo --out demo\n",
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    told = [json.loads(line) for line in made.stdout.splitlines()]
-    wanted = "wanted the package accelerate; found none; run: pip install 'positionbias[models]'"
-    assert told == [
-        [2, f"posbias: a training: {wanted}\n"],
-        [2, f"posbias: the demo's trainings: {wanted}\n"],
-    ]
-    assert not (tmp_path / "demo").exists()
-
-
 def test_every_command_shows_its_help(tmp_path: Path) -> None:
     found = answers(tmp_path, "\n".join(["--help", *(f"{words} --help" for words in commands())]))
     assert {line: told for line, told in found.items() if told != (0, [])} == {}

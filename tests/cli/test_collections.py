@@ -98,31 +98,6 @@ def test_a_plain_name_lands_in_the_current_directory_and_is_found_there(
     assert "train: train.json (checksum " in rest
 
 
-def test_show_gives_the_same_figures_as_json(run_posbias: RunPosbias, files: list[str]) -> None:
-    run_posbias(*files, "--out", "./squad")
-    done = run_posbias("collection", "show", "squad", "--json")
-    rows = json.loads(done.stdout)["rows"]
-    counts = [row for row in rows if row["measure"] in ("passages", "queries")]
-    assert [(row["measure"], row.get("split"), row["value"]) for row in counts] == [
-        ("passages", None, 11),
-        ("queries", "train", 10),
-        ("queries", "test", 1),
-    ]
-    assert next(row["value"] for row in rows if row["statistic"] == "truncated") == 0.0
-
-
-def test_planted_takes_its_settings(run_posbias: RunPosbias, tmp_path: Path) -> None:
-    settings = {"--front-loading": 0.25, "--queries": 40, "--passages": 210, "--seed": 5}
-    given = [item for pair in settings.items() for item in pair]
-    done = run_posbias("import", "planted", *given, "--out", "./planted", "--json")
-    assert done.returncode == 0, done.stderr
-    made = Collection(tmp_path / "planted")
-    assert len(made) == 210
-    assert sum(len(made.queries(split)) for split in made.splits) == 40
-    assert made.manifest.settings["front_loading"] == 0.25
-    assert made.manifest.seed == 5
-
-
 def test_squad_goes_out_and_comes_in_again(
     run_posbias: RunPosbias, files: list[str], tmp_path: Path
 ) -> None:
@@ -149,51 +124,10 @@ def test_squad_goes_out_and_comes_in_again(
     assert Collection(tmp_path / "again").checksum == Collection(tmp_path / "squad").checksum
 
 
-def test_a_rotated_squad_goes_out_with_its_moved_offsets(
-    run_posbias: RunPosbias, files: list[str], tmp_path: Path
-) -> None:
-    run_posbias(*files, "--out", "./squad")
-    rotated = run_posbias("debias", "squad", "--out", "./rotated")
-    assert rotated.returncode == 0, rotated.stderr
-    done = run_posbias(
-        "collection",
-        "export",
-        "rotated",
-        "--to",
-        "squad",
-        "--split",
-        "train",
-        "--out",
-        "./out",
-        "--json",
-    )
-    assert done.returncode == 0, done.stderr
-    figures = {row["measure"]: row["value"] for row in json.loads(done.stdout)["rows"]}
-    collection = Collection(tmp_path / "rotated")
-    assert figures["questions"] == len(collection.answers("train"))
-    # some cut falls between "green" and "oil"
-    assert figures["questions left out"] == 10 - figures["questions"] > 0
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "manifest.json",
-        "train-v1.1.json",
-    ]
-    paragraphs = json.loads((tmp_path / "out" / "train-v1.1.json").read_text())["data"][0][
-        "paragraphs"
-    ]
-    assert [paragraph["context"] for paragraph in paragraphs] == [
-        passage.text for passage in collection.passages()
-    ][:10]
-    for paragraph in paragraphs:
-        for question in paragraph["qas"]:
-            start = question["answers"][0]["answer_start"]
-            assert paragraph["context"][start : start + 9] == "green oil"
-
-
 @pytest.mark.parametrize(
     ("form", "back"),
     [
         ("msmarco", ["import", "msmarco", "out"]),
-        ("beir", ["import", "beir", "out"]),
         (
             "trec",
             [
@@ -315,16 +249,3 @@ def test_collections_are_merged_and_sampled(
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
         assert message in done.stderr
     assert not (tmp_path / "x").exists()
-
-
-def test_squads_form_needs_a_split(run_posbias: RunPosbias, tmp_path: Path) -> None:
-    with create_collection(tmp_path / "bare") as writer:
-        writer.add_passages([Passage("a", "one two")])
-        writer.finish(Manifest("collection", "bare", "a test"))
-    done = run_posbias("collection", "export", "./bare", "--to", "squad", "--out", "./release")
-    line = (
-        "posbias: bare: wanted a split to write in SQuAD's form; found no splits; import it with "
-        "its questions\n"
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
-    assert not (tmp_path / "release").exists()

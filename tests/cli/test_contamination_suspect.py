@@ -5,19 +5,16 @@ clear line where it cannot.
 from __future__ import annotations
 
 import json
-import re
-from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pandas import DataFrame
 
-from positionbias.cli.main import main
-from positionbias.contamination.shown import LIMITS, SUSPICIONS
 from positionbias.contamination.suspect import Suspected
-from positionbias.core.rows import frame, load, load_values
+from positionbias.core.rows import frame
 from positionbias.planted.generator import PlantedSettings
+from tests.commands import posbias
 
 from ..tiny import candidates, planted, saved_tk
 
@@ -40,14 +37,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for seed in (1, 2, 3, 4):
         saved_tk(folder / f"m{seed}.ckpt", collection, seed=seed)
     return folder
-
-
-def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[Any, str, str]:
-    """Run a command; its exit code, standard output and standard error."""
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    output = capsys.readouterr()
-    return stop.value.code, output.out, output.err
 
 
 def suspected(capsys: pytest.CaptureFixture[str], place: Path, *arguments: object) -> DataFrame:
@@ -99,45 +88,10 @@ def test_means_are_those_that_rerank_and_evaluate_give(
     assert by_runs.drop(columns="row").equals(found.drop(columns="row"))
 
 
-def test_text_results_and_page(
-    place: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("COLUMNS", "300")
-    out = tmp_path / "made" / "results"
-    base = ("contamination", "suspect", place / "p", *given(place, "m1", "m2", "m3", "m4"))
-    code, text, err = posbias(capsys, *base, *FRESH, "--out", out)
-    assert code == 0, err
-    rows = load(out)
-    assert set(load_values(out, rows)["row"]) == set(rows[rows["statistic"] == "mean"]["row"])
-    own = SUSPICIONS.own(rows)
-    said = [*SUSPICIONS.headline(own), *(finding.text for finding in SUSPICIONS.findings(own))]
-    assert "Simulated error rates of this call (3 controls; spread among trainings" in said[1]
-    page = tmp_path / "made" / "report.html"
-    assert posbias(capsys, "report", out, "--out", page)[0] == 0
-    shown = unescape(re.sub("<[^>]+>", "", page.read_text()))
-    for told in (" ".join(text.split()), shown.replace("\u00a0", " ")):
-        for sentence in (*said, *LIMITS):
-            assert sentence.replace("\u00a0", " ") in told
-    heads = next(line for line in text.splitlines() if line.startswith("System"))
-    assert heads.split() == ["System", "test", "fresh", "Difference"]
-
-
 def test_without_controls_it_cannot_tell(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = suspected(capsys, place, *given(place, "m1"), *FRESH)
     assert excess_of(found).answer == Suspected.UNKNOWN
     assert excess_of(found).reason.startswith("fewer than two controls")
-
-
-def test_an_output_is_none_of_what_settings_name(
-    place: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    options = (*given(place, "m1"), *FRESH, "--out", place / "m1.ckpt", "--overwrite")
-    code, _, err = posbias(capsys, "contamination", "suspect", place / "p", *options)
-    assert code == 2
-    assert err.startswith("posbias: --out: wanted a place apart from what is read")
 
 
 M1 = ["--model", "m1.ckpt", "--candidates", "test.run", "--candidates", "fresh.run"]
@@ -146,25 +100,15 @@ M1 = ["--model", "m1.ckpt", "--candidates", "test.run", "--candidates", "fresh.r
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--fresh", "fresh"], "--model: wanted at least one, each once; found none"),
         (["--model", "m1.ckpt", "--fresh", "fresh"], "--candidates: wanted runs for models to re-"),
-        (
-            ["--model", "test.run", "--fresh", "fresh"],
-            "wanted rankings of the judged queries of 'fresh'; found none",
-        ),
         (
             [*M1, "--fresh", "fresh", "--control", "m1.ckpt"],
             "--model, --control: wanted a name for each; found m1, m1",
         ),
         ([*M1, "--fresh", "test"], "--split, --fresh: wanted two splits; found"),
-        ([*M1, "--fresh", "nosuch"], "nosuch"),
         (
             [*M1[:4], "--fresh", "fresh"],
             "wanted rankings of the judged queries of 'fresh'; found none",
-        ),
-        (
-            [*M1, "--fresh", "fresh", "--control", "m2.ckpt", "--control", "m2.ckpt"],
-            "--control: wanted at least one, each once",
         ),
         ([*M1, "--fresh", "fresh", "-m", "nothing@3"], "-m: wanted a measure; found 'nothing@3'"),
     ],

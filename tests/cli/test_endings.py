@@ -12,35 +12,23 @@ from pathlib import Path
 import pytest
 
 from positionbias.audit.systems import System
-from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import load
 from positionbias.core.run import read_run
 from positionbias.evaluation.convergence import Ending, Finish
 from positionbias.models.checkpoint import load_checkpoint
+from tests import commands
 from tests.sealing import reseal
 
-from ..tiny import candidates, planted, saved_tk
+from ..tiny import saved_tk
 from .test_train import SMALL
 
 
-@pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return planted(tmp_path_factory.mktemp("endings") / "planted")
-
-
-@pytest.fixture(scope="module")
-def runs(collection: Collection) -> dict[str, Path]:
-    return candidates(collection, collection.path.parent)
-
-
 def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    output = capsys.readouterr()
-    assert not stop.value.code, output.err
-    return output.out, output.err
+    code, out, err = commands.posbias(capsys, *arguments)
+    assert not code, err
+    return out, err
 
 
 def ended(place: Path, collection: Collection, ending: Ending) -> Path:
@@ -115,22 +103,6 @@ def test_at_depth_1_nothing_is_encoded_and_the_order_stays(
     ]
     assert all(bool((after[query].scores[1:] < after[query].scores[:-1]).all()) for query in after)
     assert read_manifest(place).content["passages"] == 0
-    # what is asked for is done
-    _, err = posbias(
-        capsys,
-        "rerank",
-        collection.path,
-        "--model",
-        model,
-        "--candidates",
-        runs["test"],
-        "--depth",
-        3,
-        "--out",
-        tmp_path / "3.run",
-    )
-    assert "each encoded once" in err
-    assert "change nothing" not in err
 
 
 def test_evaluate_says_it_of_runs_and_names_the_unfinished(
@@ -179,17 +151,6 @@ def test_evaluate_says_it_of_runs_and_names_the_unfinished(
         "ensemble, not finished: not finished: validation nDCG@10 still rose when the training "
         "ended"
     ) in err
-    posbias(
-        capsys,
-        "model",
-        "ensemble",
-        runs["test"],
-        tmp_path / "idle.run",
-        "--out",
-        both,
-        "--overwrite",
-    )
-    assert "ending" not in read_manifest(both).content
     young = tmp_path / "young.ckpt"
     assert System.of(load_checkpoint(young)).name == "young, not finished"
     out, _ = posbias(capsys, "mats", collection.path, "--model", young, "--json")

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.core.manifest import Manifest, manifest_path, write_manifest
 from positionbias.core.run import Run, read_run, write_run
-
-from .test_train import posbias
+from tests.commands import posbias
 
 
 @pytest.fixture
@@ -51,48 +49,6 @@ def test_an_ensemble_is_a_run(runs: tuple[Path, Path], capsys, tmp_path: Path) -
     counts = [row["value"] for row in json.loads(out)["rows"][:3]]
     assert counts == [2, 2, 4]  # runs, queries, passages
     assert read_run(tmp_path / "ranks.run")["q"].scores[0] == pytest.approx(1 / 2 + 1 / 3)
-
-
-def test_a_re_ranked_run_and_a_constant_one(
-    runs: tuple[Path, Path], capsys, tmp_path: Path
-) -> None:
-    place, same, out_place = tmp_path / "tuned.run", tmp_path / "same.run", tmp_path / "all.run"
-    write_run(place, Run("tuned", [("q", ["b", "a", "c"], [0.51, 0.5, -1.0])]))
-    write_manifest(
-        manifest_path(place),
-        Manifest(kind="run", name="tuned", command="rerank", settings={"depth": 2}),
-    )
-    write_run(same, Run("same", [("q", ["a", "b", "c"], [0.0, 0.0, 0.0])]))
-    code, _, err = posbias(capsys, "model", "ensemble", runs[0], place, same, "--out", out_place)
-    assert code == 0, err
-    said = (
-        "tuned was re-ranked down to 2: 1 passages below have no score of its own, and get its "
-        "least z-score of their query"
-    )
-    assert said in err.splitlines()
-    assert (
-        "same scores all passages alike for 1 queries, which it says nothing of" in err.splitlines()
-    )
-    # bm25 √1.5, 0, −√1.5; tuned −1, 1, −1; same 0
-    assert read_run(out_place)["q"].passage_ids == ["b", "a", "c"]
-    ranks = (
-        "model",
-        "ensemble",
-        runs[0],
-        place,
-        same,
-        "--by",
-        "reciprocal-ranks",
-        "--out",
-        tmp_path / "ranks.run",
-    )
-    code, _, err = posbias(capsys, *ranks)
-    assert code == 0, err
-    assert (
-        "same scores all passages alike for 1 queries, whose ranks are those of their ids"
-        in err.splitlines()
-    )
-    assert "re-ranked" not in err
 
 
 def test_what_is_refused(runs: tuple[Path, Path], capsys, tmp_path: Path) -> None:

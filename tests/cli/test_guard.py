@@ -46,7 +46,6 @@ def files(folder: Path) -> dict[str, bytes]:
             "collection select small --answers-in 0:0.5 --out home/small",
             "found home/small, which is the input small",
         ),
-        ("debias small --out home/small", "found home/small, which is the input small"),
         ("debias a.run --set format=tsv --out a.run", "found a.run, which is the input a.run"),
         ("debias small --out ./home", "found ./home, which holds the input small"),
         (
@@ -54,22 +53,9 @@ def files(folder: Path) -> dict[str, bytes]:
             "found home/small, which is the input small",
         ),
         (
-            "evaluate a.run b.run --collection small --split test --out home/small",
-            "found home/small, which is the input small",
-        ),
-        (
             "retrieve small --split test --out home/small/passages",
             "which stands in the input small",
         ),
-        (
-            "leakage find small:train small:test --out home/small",
-            "found home/small, which is the input small",
-        ),
-        (
-            "leakage find --source s=small:train small:test --out home/small",
-            "found home/small, which is the input small",
-        ),
-        ("model ensemble a.run b.run --out b.run", "found b.run, which is the input b.run"),
         ("report home/small --out page.html --tables home/small", "--tables: wanted a place apart"),
     ],
 )
@@ -84,12 +70,6 @@ def test_an_input_is_never_replaced(home: Path, arguments: str, found: str) -> N
 @pytest.mark.parametrize(
     ("command", "given", "out", "found"),
     [
-        (
-            "position-bias small",
-            "--word-vectors words.txt",
-            "words.txt",
-            "found words.txt, which is the input",
-        ),
         (
             "position-bias small",
             "--word-vectors words/words.txt",
@@ -109,18 +89,6 @@ def test_an_input_is_never_replaced(home: Path, arguments: str, found: str) -> N
             "found a.run, which is the input a.run",
         ),
         ("pooling", "--task A a.run a.run b.run", "b.run", "found b.run, which is the input b.run"),
-        (
-            "tripclick small --test-split test --models tk",
-            "--trainset mine=start",
-            "start",
-            "found start, which is the input start",
-        ),
-        (
-            "contamination small --target test --models tk",
-            "--teacher bert_cat --encoder encoder",
-            "encoder",
-            "which is the input encoder",
-        ),
     ],
 )
 def test_no_input_of_a_study_is_its_output(
@@ -140,9 +108,7 @@ def test_no_input_of_a_study_is_its_output(
     assert files(home) == before
 
 
-@pytest.mark.parametrize(
-    "out", ["home/small/rotated", "home/small/cache/rotated", "./home/../home/small/rotated"]
-)
+@pytest.mark.parametrize("out", ["home/small/rotated", "./home/../home/small/rotated"])
 def test_nothing_new_is_put_into_an_input(home: Path, out: str) -> None:
     before = files(home)
     error = call("debias", "small", "--out", out)
@@ -166,7 +132,7 @@ def test_a_name_that_is_no_path_is_not_compared(home: Path) -> None:
         assert CliRunner().invoke(posbias, arguments, standalone_mode=False).exception is None
 
 
-@pytest.mark.parametrize("out", [".", "..", "./", "notes"])
+@pytest.mark.parametrize("out", [".", "notes"])
 def test_a_users_folder_is_kept(home: Path, out: str) -> None:
     (home / "notes").mkdir()
     (home / "notes" / "mine.txt").write_text("mine")

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.core.collection import Collection
-
 from ..formats import test_msmarco_docs, test_orcas
-from ..formats.msmarco_files import write_files, write_tar
+from ..formats.msmarco_files import write_files
 from ..formats.test_msmarco import RELEASE, TOP1000
 from .conftest import RunPosbias
 
@@ -59,30 +57,6 @@ def test_a_folder_comes_in_and_what_is_not_there_is_said(
         "written to out; look at it with: posbias collection show out",
     ):
         assert said in done.stderr.splitlines()
-
-
-def test_an_archive_gives_the_same_with_two_workers(
-    run_posbias: RunPosbias, tmp_path: Path
-) -> None:
-    write_files(tmp_path / "in", RELEASE)
-    write_tar(tmp_path / "collectionandqueries.tar.gz", RELEASE)
-    for place, workers in (("in", 1), ("in", 2), ("collectionandqueries.tar.gz", 2)):
-        name = f"./{place.partition('.')[0]}-{workers}"
-        done = run_posbias(
-            "import", "msmarco", place, "--out", name, "--workers", workers, "--json"
-        )
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["rows"][0]["value"] == 7
-    made = [
-        Collection(path)
-        for path in (tmp_path / "in-1", tmp_path / "in-2", tmp_path / "collectionandqueries-2")
-    ]
-    assert len({collection.checksum for collection in made}) == 1
-    assert (
-        (made[0].shard_paths[0]).read_bytes()
-        == made[1].shard_paths[0].read_bytes()
-        == made[2].shard_paths[0].read_bytes()
-    )
 
 
 def test_a_fault_is_one_line(run_posbias: RunPosbias, tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from .conftest import RunPosbias
 
 ROW = {
@@ -54,22 +52,3 @@ def test_without_a_file_the_error_is_one_line(run_posbias: RunPosbias) -> None:
     assert done.stderr.startswith(
         "posbias: FILE, --validation, --test: wanted files of train, validation, test; found none"
     )
-
-
-@pytest.mark.realdata
-def test_the_histogram_of_the_real_pairs_leans_to_the_front(
-    run_posbias: RunPosbias, posbias_data: Path
-) -> None:
-    file = posbias_data / "msmarco_spans" / "qa_v1.1_form.jsonl"
-    assert run_posbias("import", "msmarco-qa", file, "--out", "qa").returncode == 0
-    done = run_posbias("histogram", "qa", "--json")
-    assert done.returncode == 0, done.stderr
-    rows = json.loads(done.stdout)["rows"]
-    bins = [row for row in rows if row.get("axis") == "bin"]
-    (found,) = [row["value"] for row in rows if row.get("label") == "by matching"]
-    # 343 of the 346 answers are found at the edges of words, at 360 places; two fill their passage
-    # and are left out, and of the others 95 + 28 start in the first tenth
-    assert found == 343
-    assert [row["count"] for row in bins[:2]] == [95, 28]
-    assert sum(row["count"] for row in bins) == 358
-    assert sum(row["expected"] for row in bins[:2]) < 0.16

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 
-from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
+from tests.commands import posbias
 
 
 @pytest.fixture
@@ -38,38 +37,10 @@ def source(tmp_path: Path) -> Path:
     return tmp_path / "source"
 
 
-def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as exit_:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(exit_.value.code or 0), out, err
-
-
-def test_place_prints_what_it_did(
-    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = (
-        source,
-        "--density",
-        "front:0.8",
-        "--out",
-        tmp_path / "front",
-        "--set",
-        "match_distance=true",
-    )
-    code, out, err = run(capsys, "collection", "place", *arguments)
-    assert code == 0
-    assert "front: 40 passages, " in out
-    assert re.search(r"kept +80\n", out)
-    assert re.search(r"answered by a sentence other than the kept one +40\n", out)
-    assert f"written to {tmp_path / 'front'}" in err
-    assert Collection(tmp_path / "front").splits == ["train"]
-
-
 def test_json_and_a_histogram_of_posbias(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, _ = run(
+    code, out, _ = posbias(
         capsys, "histogram", source, "--json", "--bins", "4", "--set", "resamples=100"
     )
     assert code == 0
@@ -83,7 +54,7 @@ def test_json_and_a_histogram_of_posbias(
         "--seed",
         "3",
     )
-    code, out, _ = run(
+    code, out, _ = posbias(
         capsys, "collection", "place", *arguments, "--set", "one_question=true", "--json"
     )
     assert code == 0
@@ -96,9 +67,7 @@ def test_json_and_a_histogram_of_posbias(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--density", "front"], "--density: wanted uniform, front:X"),
         (["--density", "end:2"], "found end:2"),
-        (["--density", "nowhere.json"], "found nowhere.json"),
         ([], "wanted --density; found none"),
     ],
 )
@@ -109,7 +78,9 @@ def test_bad_input_is_one_line_and_exit_code_2(
     arguments: list[str],
     said: str,
 ) -> None:
-    code, out, err = run(capsys, "collection", "place", source, "--out", tmp_path / "x", *arguments)
+    code, out, err = posbias(
+        capsys, "collection", "place", source, "--out", tmp_path / "x", *arguments
+    )
     assert (code, out) == (2, "")
     assert said in err
     assert err.count("\n") == 1

@@ -10,17 +10,10 @@ from pathlib import Path
 
 import pytest
 
-import positionbias
-from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.qrels import write_qrels
-from positionbias.core.rows import load, records
+from positionbias.core.rows import load
 from positionbias.core.run import write_run
-from positionbias.pooling.settings import (
-    CoverageSettings,
-    PoolSettings,
-    VerdictSettings,
-)
 from tests.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 
 from .conftest import RunPosbias
@@ -163,10 +156,6 @@ def test_a_verdict_needs_a_run_and_judgements_alone(
             "nowhere: wanted a folder of runs in TREC form, one file each; found 0 runs",
         ),
         (
-            ("coverage", "runs", "none.txt", "--systems", "systems.tsv"),
-            "none.txt: wanted a readable file; found",
-        ),
-        (
             ("coverage", "runs", "qrels.txt", "--systems", "short.tsv"),
             "short.tsv: wanted a line for every run of runs; found none for neural-0, neural-1",
         ),
@@ -174,11 +163,6 @@ def test_a_verdict_needs_a_run_and_judgements_alone(
             ("coverage", "runs", "qrels.txt", "--systems", "bad.tsv"),
             "bad.tsv: wanted run, group and kind by tabs, named in the first line",
         ),
-        (
-            ("coverage", "runs", "bad.txt", "--systems", "systems.tsv"),
-            "bad.txt:1: wanted four columns",
-        ),
-        (("reliability", *POOL, "-m", "nDCG@ten"), "-m: wanted settings of nDCG; found 'nDCG@ten'"),
         (("reliability", *POOL, "-m", "quality"), "-m: wanted a measure; found 'quality'"),
         (
             ("reliability", "runs", "qrels.txt", "--systems", "one.tsv"),
@@ -187,21 +171,6 @@ def test_a_verdict_needs_a_run_and_judgements_alone(
         (
             ("verdict", "runs/traditional-0.run", "qrels.txt", "--pool-runs", "runs"),
             "runs/traditional-0.run: wanted a new run; found one of the pooled runs",
-        ),
-        (
-            ("verdict", "new.run", "qrels.txt", "--pool-runs", "runs", "-m", "Bpref"),
-            "-m: wanted nDCG@k, RR or P@k; found 'Bpref'",
-        ),
-        (
-            ("verdict", "new.run", "qrels.txt", "--out", "./qrels.txt"),
-            (
-                "--out: wanted a place apart from what is read; found ./qrels.txt, which is "
-                "the input qrels.txt"
-            ),
-        ),
-        (
-            ("verdict", "broken.run", "qrels.txt", "--pool-runs", "runs"),
-            "broken.run:1: wanted six columns",
         ),
     ],
     ids=lambda value: "-".join(value[:3:2]) if isinstance(value, tuple) else value.split(":")[0],
@@ -224,26 +193,6 @@ def test_bad_input_is_one_line(
     assert "Traceback" not in done.stderr
 
 
-def test_the_three_are_there_from_python(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
-    covered = positionbias.pool_coverage(
-        "runs", "qrels.txt", systems="systems.tsv", settings=CoverageSettings(depth=5)
-    )
-    assert covered.rows.query("statistic == 'found' and at == 5")["value"].tolist() == [42, 40]
-    settings = PoolSettings(pools=3, seed=2, measures=["P@5"])
-    measured = positionbias.pool_reliability(
-        "runs", "qrels.txt", systems="systems.tsv", settings=settings, out=folder / "pools"
-    )
-    assert measured.seed == 2
-    assert records(load(folder / "pools")) == records(measured.rows)
-    judged = positionbias.pool_verdict(
-        "new.run", "qrels.txt", pool_runs="runs", settings=VerdictSettings(measures=["P@10"])
-    )
-    assert str(judged).startswith("new can")
-    with pytest.raises(SettingError, match="^--pools: wanted"):
-        PoolSettings(pools=0)
-
-
 def test_two_pooled_runs_of_one_name_are_refused_without_a_table_too(
     run_posbias: RunPosbias, folder: Path
 ) -> None:
@@ -253,16 +202,3 @@ def test_two_pooled_runs_of_one_name_are_refused_without_a_table_too(
     done = run_posbias("pool", "verdict", "new.run", "qrels.txt", "--pool-runs", "runs")
     assert (done.returncode, done.stdout) == (2, "")
     assert "runs: wanted a folder of runs in TREC form, one file each" in done.stderr
-
-
-def test_a_taken_place_is_refused_before_anything_is_read(
-    run_posbias: RunPosbias, folder: Path
-) -> None:
-    (folder / "taken").mkdir()
-    done = run_posbias(
-        "pool", "coverage", "nowhere", "qrels.txt", "--systems", "systems.tsv", "--out", "./taken"
-    )
-    assert (
-        done.returncode,
-        done.stderr.startswith("posbias: taken: wanted a new path to write to"),
-    ) == (2, True)

@@ -73,12 +73,6 @@ def test_what_is_given_counts_more() -> None:
         assert (model.model.layers, model.model.heads) == (3, 8)
 
 
-def test_a_warm_up_in_another_form_counts_more() -> None:
-    for given in (("--set", "warmup_steps=50"), ("--set", "warmup_steps=50")):
-        (model,) = settings_of("--quick", *given).models
-        assert (model.training.warmup_steps, model.training.warmup_share) == (50, 0)
-
-
 def test_the_probe_of_the_study_is_not_that_of_its_trainings() -> None:
     settings = settings_of("--quick", "--set", "probe_passages=50")
     assert (settings.probe_passages, settings.models[0].training.probe_passages) == (50, 500)

@@ -46,20 +46,8 @@ def refusal(arguments: str) -> str:
             "patience: wanted a validation; found no validation_split",
         ),
         (
-            "study tripclick x --test-split test --models tk --out ./s --set patience=3",
-            "patience: wanted a validation",
-        ),
-        (
-            f"train tk x {TRAIN} --set patience=3",
-            "patience: wanted a validation; found no --validation-cand",
-        ),
-        (
             f"train tk x {TRAIN} --set most_depth=20",
             "most_depth: wanted a validation; found no --validation-cand",
-        ),
-        (
-            f"train tk x {TRAIN} --set probe_passages=20",
-            "probe_passages: wanted a validation; found no --valid",
         ),
         (
             f"train tk x {TRAIN} --set relative_distance=4",
@@ -70,20 +58,8 @@ def refusal(arguments: str) -> str:
             "temperature: wanted --loss kl, which it is of; found --loss hinge",
         ),
         (
-            f"train tk x {TRAIN} --set hinge_margin=2 --loss lce",
-            "hinge_margin: wanted --loss hinge, which it is of; found --loss lce",
-        ),
-        (
-            f"train colbert x {TRAIN} --encoder e --set kernel_learning_rate=0.1",
-            "wanted a model with kernels (tk, knrm, conv_knrm",
-        ),
-        (
             "leakage find a b --detector lexical --out ./l --encoder e",
             "--encoder: wanted --detector semantic or both",
-        ),
-        (
-            "leakage find a b --detector lexical --out ./l --set device=cpu",
-            "device: wanted --detector semantic or both",
         ),
         # names given twice
         (

@@ -4,7 +4,6 @@ re-ranked.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -13,28 +12,23 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.cli.main import main
 from positionbias.core import publish
 from positionbias.core.collection import Collection
 from positionbias.core.run import read_run
+from tests.commands import posbias
 from tests.forked import forked
 
-from ..tiny import candidates, planted, saved_tk, tiny_encoder
+from ..tiny import saved_tk
 
 
 @pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return planted(tmp_path_factory.mktemp("rerank") / "planted")
+def run_path(runs: dict[str, Path]) -> Path:
+    return runs["test"]
 
 
 @pytest.fixture(scope="module")
-def run_path(collection: Collection) -> Path:
-    return candidates(collection, collection.path.parent)["test"]
-
-
-@pytest.fixture(scope="module")
-def model(collection: Collection) -> Path:
-    return saved_tk(collection.path.parent / "tk.ckpt", collection, depth=3)
+def model(collection: Collection, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return saved_tk(tmp_path_factory.mktemp("rerank") / "tk.ckpt", collection, depth=3)
 
 
 @pytest.fixture
@@ -42,10 +36,7 @@ def rerank(collection, run_path, model, capsys):
     def run(*arguments, **changes):
         options = {"--model": model, "--candidates": run_path, **changes}
         pairs = [part for option in options.items() for part in option]
-        with pytest.raises(SystemExit) as stop:
-            main([str(item) for item in ("rerank", collection.path, *pairs, *arguments)])
-        output = capsys.readouterr()
-        return stop.value.code, output.out, output.err
+        return posbias(capsys, "rerank", collection.path, *pairs, *arguments)
 
     return run
 
@@ -65,26 +56,11 @@ def test_a_run(rerank, run_path, tmp_path):
     assert (tmp_path / "tk.run.manifest.json").exists()
 
 
-def test_depth_name_and_compression(rerank, run_path, tmp_path):
-    out = tmp_path / "tk.run.gz"
-    assert rerank("--out", out, "--depth", 6, "--name", "mine")[0] == 0
-    run = read_run(out)
-    assert run.name == "mine"
-    assert json.loads((tmp_path / "tk.run.gz.manifest.json").read_text())["settings"]["depth"] == 6
-    assert any(run[q].passage_ids[3:] != read_run(run_path)[q].passage_ids[3:] for q in run)
-
-
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         (("--split", "train"), "wanted queries of the split; found 18 unknown"),
-        (("--set", "split=dev"), "wanted split 'dev'"),
         (("--depth", 0), "--depth: wanted at least 1; found 0; raise it"),
-        (
-            ("--set", "batch_tokens=-1"),
-            "batch_tokens: wanted at least 0; found -1; 0 leaves it to the device",
-        ),
-        (("--set", "precision=int4"), "precision: wanted one of"),
         (("--model", "nothing-here"), "nothing-here: wanted a folder"),
         (("--candidates", "none.run"), "none.run: wanted a readable file"),
     ],
@@ -94,15 +70,6 @@ def test_one_clear_line(rerank, tmp_path, arguments, complaint):
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert complaint in err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_run_of_another_collection(rerank, tmp_path):
-    (tmp_path / "alien.run").write_text("q1 Q0 nowhere 1 1.0 bm25\n")
-    code, out, err = rerank(
-        "--out", tmp_path / "tk.run", **{"--candidates": tmp_path / "alien.run"}
-    )
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "wanted passage 'nowhere' in the collection" in err
 
 
 FULL_DISK = """
@@ -131,50 +98,6 @@ def test_a_full_disk(collection, run_path, model, tmp_path):
     assert f"{place}" in done.stderr
     assert done.stderr.endswith("; what is finished is kept: run the same command again to go on\n")
     assert [path.name for path in place.iterdir()] == [".tk.run.work"]
-
-
-@pytest.fixture
-def cat(tmp_path):
-    from positionbias.core.manifest import Manifest
-    from positionbias.models.bert_cat import BertCat
-    from positionbias.models.checkpoint import save_checkpoint
-    from positionbias.models.encoder import load_encoder
-    from positionbias.models.shapes import BertCatConfig
-
-    model = BertCat(BertCatConfig(), load_encoder(tiny_encoder(tmp_path / "encoder")))
-    manifest = Manifest(kind="checkpoint", name="cat", command="train bert_cat")
-    save_checkpoint(tmp_path / "cat.ckpt", model, depth=6, training={}, manifest=manifest)
-    return tmp_path / "cat.ckpt"
-
-
-def test_a_model_that_reads_pairs(rerank, run_path, cat, tmp_path):
-    code, out, err = rerank(
-        "--out", tmp_path / "cat.run", "--json", "--set", "precision=bfloat16", **{"--model": cat}
-    )
-    assert code == 0, err
-    run, before = read_run(tmp_path / "cat.run"), read_run(run_path)
-    assert {q: sorted(run[q].passage_ids) for q in run} == {
-        q: sorted(before[q].passage_ids) for q in before
-    }
-    assert re.search(
-        rf"{before.pairs} pairs, each read for itself, of {len(before.passage_ids)} passages: "
-        r"[\d,]+ pairs/s\n",
-        err,
-    )
-    assert re.search(r"\d+\.\d% of the pairs fill the limit of 227 tokens", err)
-    counts = {row["measure"]: row["value"] for row in json.loads(out)["rows"]}
-    assert counts["candidates re-ranked"] == before.pairs
-    assert "pairs up to the length limit" in counts
-    settings = json.loads((tmp_path / "cat.run.manifest.json").read_text())["settings"]
-    shape = {"kind": "bert_cat", "pair_length": 230, "head": "linear"}
-    assert settings == {"split": "test", "depth": 6, "precision": "bfloat16", "model": shape}
-
-
-def test_a_gpu_that_is_not_there(rerank, tmp_path, monkeypatch):
-    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    code, out, err = rerank("--out", tmp_path / "tk.run", "--device", "cuda")
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "--device: wanted cuda; found no GPU that this torch can use; give cpu" in err
 
 
 def test_a_function_of_ones_own(rerank, run_path, tmp_path, monkeypatch):

@@ -6,19 +6,10 @@ import json
 
 import pytest
 
-from positionbias.cli.main import main
 from positionbias.core.files import sha256_file
-from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run
+from tests.commands import posbias
 from tests.lucene import needs_lucene
-
-
-def posbias(capsys, *arguments):
-    """Run a command; its exit code, standard output and standard error."""
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    output = capsys.readouterr()
-    return stop.value.code, output.out, output.err
 
 
 def test_a_run_and_its_manifest(small_collection, tmp_path, capsys):
@@ -51,52 +42,11 @@ def test_a_run_and_its_manifest(small_collection, tmp_path, capsys):
     assert (manifest["content"]["queries"], manifest["content"]["pairs"]) == (2, run.pairs)
 
 
-def test_presets_and_settings(small_collection, tmp_path, capsys):
-    def settings(*arguments):
-        out = tmp_path / f"{len(list(tmp_path.iterdir()))}.run"
-        assert posbias(capsys, "retrieve", small_collection.path, "--out", out, *arguments)[0] == 0
-        made = json.loads(out.with_name(f"{out.name}.manifest.json").read_text())["settings"]
-        return made["k1"], made["b"]
-
-    assert settings("--set", "preset=msmarco") == (0.82, 0.68)
-    assert settings("--set", "preset=msmarco", "--set", "b=0") == (0.82, 0.0)
-    assert settings("--set", "k1=1.5") == (1.5, 0.4)
-
-
-def test_queries_without_a_known_term_are_counted(small_collection, tmp_path, capsys):
-    # of the test split's three queries, only these words stand in passages: q3's, q4's "tower",
-    # q5's "kostet", "der", "Tee"
-    code, _, err = posbias(capsys, "retrieve", small_collection.path, "--out", tmp_path / "all.run")
-    assert code == 0
-    assert "have no term" not in err
-    from positionbias.core.collection_writer import create_collection
-    from positionbias.core.records import Passage, Query
-
-    with create_collection(tmp_path / "tiny") as writer:
-        writer.add_passages([Passage("p", "lamp")])
-        writer.add_split("test", [Query("q1", "lamp"), Query("q2", "zebra")], [])
-        writer.finish(Manifest("collection", "tiny", "a test"))
-    code, _, err = posbias(capsys, "retrieve", tmp_path / "tiny", "--out", tmp_path / "tiny.run")
-    assert code == 0
-    assert "1 of 2 queries have no term that a passage holds" in err
-    assert list(read_run(tmp_path / "tiny.run")) == ["q1"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("--set", "k1=-1"), "k1: wanted a number from 0"),
-        (("--set", "b=1.5"), "b: wanted a number from 0 to 1"),
         (("--set", "b=x"), "b: wanted a number"),
-        (("--depth", "0"), "--depth: wanted at least 1"),
-        (
-            ("--set", "preset=best"),
-            "preset: wanted one of anserini, msmarco, robertson; found 'best'; pick one",
-        ),
-        (
-            ("--set", "backend=best"),
-            "backend: wanted one of bm25s, lucene; found 'best'; pick one",
-        ),
         (
             ("--set", "backend=lucene", "--set", "engine=ray"),
             "engine: wanted local with backend lucene",
@@ -112,34 +62,6 @@ def test_one_clear_line(small_collection, tmp_path, capsys, arguments, message):
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_what_stands_is_not_replaced_unasked(small_collection, tmp_path, capsys):
-    out = tmp_path / "x.run"
-    out.write_text("mine")
-    code, _, err = posbias(capsys, "retrieve", small_collection.path, "--out", out)
-    assert (code, out.read_text()) == (2, "mine")
-    assert "--overwrite" in err
-    assert posbias(capsys, "retrieve", small_collection.path, "--out", out, "--overwrite")[0] == 0
-    assert len(read_run(out)) == 3
-
-
-def test_no_such_collection(tmp_path, capsys):
-    code, _, err = posbias(capsys, "retrieve", tmp_path / "none", "--out", tmp_path / "x.run")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "wanted a collection" in err
-
-
-def test_workers_change_no_byte(small_collection, tmp_path, capsys):
-    outs = [tmp_path / "one.run", tmp_path / "two.run"]
-    for out, workers in zip(outs, (1, 2), strict=True):
-        assert (
-            posbias(capsys, "retrieve", small_collection.path, "--out", out, "--workers", workers)[
-                0
-            ]
-            == 0
-        )
-    assert outs[0].read_bytes() == outs[1].read_bytes()
 
 
 def test_without_the_extra_one_line_says_what_brings_it(

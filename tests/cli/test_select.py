@@ -45,26 +45,6 @@ def test_a_selection_is_written_and_counted(
     assert "answers_in 0:0.5" in shown.stdout
 
 
-def test_a_rotated_collection_keeps_its_originals_queries(
-    run_posbias: RunPosbias, collection: Collection, tmp_path: Path
-) -> None:
-    assert run_posbias("debias", "./planted", "--out", "./rotated").returncode == 0
-    for source, more in (("planted", []), ("rotated", ["--set", "answers_of=./planted"])):
-        done = run_posbias(
-            "collection",
-            "select",
-            f"./{source}",
-            "--answers-in",
-            "0:0.3",
-            *more,
-            "--out",
-            f"./{source}-front",
-        )
-        assert done.returncode == 0, done.stderr
-    one, other = (Collection(tmp_path / f"{name}-front") for name in ("planted", "rotated"))
-    assert one.queries("train") == other.queries("train")
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
@@ -77,12 +57,6 @@ def test_a_rotated_collection_keeps_its_originals_queries(
             ["--answers-in", "0:1", "--queries", "31"],
             "--queries: wanted 31 queries of split 'train'",
         ),
-        (
-            ["--answers-in", "0:1", "--set", "split=dev"],
-            "wanted split 'dev'; found train, validation, test",
-        ),
-        (["--answers-in", "0:1", "--set", "answers_of=nowhere"], "nowhere: wanted a collection"),
-        ([], "wanted --answers-in; found none"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -8,20 +8,12 @@ import json
 
 import pytest
 
-from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
 from positionbias.planted.generator import PlantedSettings
+from tests.commands import posbias
 
 from ..tiny import planted
-
-
-def posbias(capsys, *arguments):
-    """Run a command; its exit code, standard output and standard error."""
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    output = capsys.readouterr()
-    return stop.value.code, output.out, output.err
 
 
 @pytest.fixture(scope="module")
@@ -97,38 +89,14 @@ def test_three_seeds_and_two_rotations_from_seed_on_where_none_are_named(
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (
-            ("--models", "bert"),
-            (
-                "--models: wanted one of tk, bert_cat, bert_dot, knrm, duet, pacrr, conv_knrm, "
-                "colbert, mono_t5; found 'bert'"
-            ),
-        ),
-        (
-            ("--models", "tk", "--models", "tk"),
-            "--models: wanted at least one, each once; found tk, tk",
-        ),
         (("--models", "bert_cat"), "--encoder, --start: wanted one of the two; found neither"),
         (("--encoder", "minilm"), "--encoder: wanted a model that uses it; found tk"),
-        (
-            ("--models", "bert_cat", "--encoder", "minilm", "--word-vectors", "x"),
-            "--word-vectors: wanted a model that uses it",
-        ),
         (("--set", "tk.headz=2"), "found 'headz'"),
         (("--seeds", 0), "--seeds: wanted a number from 1 to 1000; found 0"),
         (("--set", "candidates=test"), "candidates: wanted SPLIT=RUN; found 'test'"),
-        (
-            ("--set", "candidates=dev=x.run"),
-            "candidates: wanted splits of the study (train, validation, test); found 'dev'",
-        ),
         (("--set", "candidates=test=nowhere.run"), "nowhere.run: wanted a readable file"),
         (("--test-split", "dl19"), "found no dl19 (there are train, validation, test)"),
-        (("--set", "validation_split=dev"), "wanted the splits train, dev, test; found no dev"),
         (("--set", "depth=0"), "depth: wanted at least 1; found 0"),
-        (("--set", "train_depth=0"), "train_depth: wanted at least 1"),
-        (("--set", "probe_passages=0"), "probe_passages: wanted at least 1"),
-        (("--set", "b=2"), "b: wanted a number from 0 to 1"),
-        (("--set", "max_steps=0"), "max_steps: wanted at least 1"),
     ],
 )
 def test_one_clear_line(collection, tmp_path, capsys, arguments, complaint):
@@ -138,11 +106,3 @@ def test_one_clear_line(collection, tmp_path, capsys, arguments, complaint):
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert complaint in err
     assert not (tmp_path / "s").exists()
-
-
-def test_a_collection_without_training_queries(small_collection, tmp_path, capsys):
-    code, out, err = posbias(
-        capsys, "study", "position-bias", small_collection.path, "--out", tmp_path / "s"
-    )
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert "found no validation" in err

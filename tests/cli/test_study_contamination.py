@@ -77,20 +77,13 @@ def test_bad_options(
             ["--source", "test"],
             "--source, --target, validation_split: wanted different splits; found",
         ),
-        (["--target", "dl19"], "found no dl19 (there are train, validation, test)"),
         (
             ["--set", "target_relevant_from=3"],
             "wanted passages judged 3 or higher in target 'test'; found none",
         ),
-        (["--models", "bm25"], "--models: wanted one of tk,"),
-        (["--set", "width=3"], "--set: wanted a setting of one of the models:"),
         (
             ["--contaminate", "train"],
             "--contaminate: wanted splits among test; found 'train'",
-        ),
-        (
-            ["--set", "warmup_steps=3", "--set", "warmup_share=0.2"],
-            "warmup_share: wanted a share from 0 to 1, or warmup_steps",
         ),
     ):
         with pytest.raises(SystemExit) as stop:

@@ -72,10 +72,8 @@ def test_the_plan_and_bad_options(
             ["--set", "leakage=test"],
             "leakage: wanted no, and a leakage to compare with it (msm, test); found test",
         ),
-        (["--source", "validation"], "found no validation (there are train, topics)"),
         (["--set", "folds=20"], "wanted at least one query per fold; found 12 for 20 folds"),
         (["--set", "patience=3"], "patience: wanted a validation; found this study"),
-        (["--models", "bm25"], "--models: wanted one of tk,"),
     ):
         done = run_posbias(*command, *more)
         assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr

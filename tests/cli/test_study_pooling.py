@@ -64,15 +64,16 @@ def test_the_study(run_posbias: RunPosbias, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((*TASK, "--relevant-from", "0"), "--relevant-from: wanted"),
         ((*TASK, *TASK), "--task: wanted at least one, each name once; found docs, docs"),
         (
             ("--task", "docs", "./nowhere", *TASK[3:]),
             "nowhere: wanted a folder of runs in TREC form, one file each; found 0 runs",
         ),
-        ((*TASK, "-m", "quality"), "-m: wanted a measure; found 'quality'"),
     ],
-    ids=["grade", "twice", "runs", "measure"],
+    ids=[
+        "twice",
+        "runs",
+    ],
 )
 def test_bad_input_is_one_line(
     run_posbias: RunPosbias, folder: Path, arguments: tuple[str, ...], message: str

@@ -95,49 +95,22 @@ def test_bad_options(
             ["--test-split", "test:"],
             "--test-split: wanted SPLIT or SPLIT:JUDGEMENTS; found 'test:'",
         ),
-        (["--test-split", "dl19"], "found no dl19 (there are train, validation, test)"),
         (
             ["--test-split", "test:dctr"],
             "wanted judgements 'dctr' of split 'test'; found true, passed-over",
         ),
-        (["--models", "bm25"], "--models: wanted one of tk,"),
         (
             ["--models", "tk=minilm"],
             "--models: wanted KIND=ENCODER of a model over an encoder; found tk=minilm",
-        ),
-        (
-            ["--models", "bert_cat="],
-            "--models: wanted KIND=ENCODER of a model over an encoder; found bert_cat=",
         ),
         (["--models", "tk"], "--models: wanted at least one, each once; found tk"),
         (
             ["--negatives-of", "passed-over"],
             "--negatives-of: wanted NAME=JUDGEMENTS; found 'passed-over'",
         ),
-        (["--trainset", "mine"], "--trainset: wanted NAME=DIR; found 'mine'"),
         (
             ["--set", "compared=bert_cat"],
             "compared: wanted some of tk, bert_dot; found 'bert_cat'",
-        ),
-        (["--set", "depth=9"], "depth: wanted at most retrieval_depth; found 9"),
-        (
-            ["--word-vectors", "none.bin"],
-            "none.bin: wanted a file of word vectors; found no such file",
-        ),
-        (
-            ["--set", "group_size=6"],
-            "group_size: wanted 2, as models are trained on triples; found 6",
-        ),
-        (
-            ["--set", "most_depth=50"],
-            (
-                "found 'most_depth' in 'most_depth=50', and validation is only at depth; leave "
-                "it out"
-            ),
-        ),
-        (
-            ["--set", "tk.probe_passages=9"],
-            "found 'probe_passages' in 'tk.probe_passages=9', and MATS is not logged",
         ),
         (
             ["--negatives-of", "other=own", "--trainset", "other=CHECKPOINT"],
@@ -155,17 +128,3 @@ def test_bad_options(
         assert (stop.value.code, said.count("\n")) == (2, 1), said
         assert line in said
     assert not (tmp_path / "study" / "results").exists()
-
-
-def test_a_model_over_an_encoder_needs_one(
-    command: list[object],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    at = command.index("--encoder")
-    with pytest.raises(SystemExit):
-        main([str(part) for n, part in enumerate(command) if n not in (at, at + 1)])
-    wanted = "wanted the encoder of bert_dot (bert_dot=ENCODER or --encoder); found none"
-    assert wanted in capsys.readouterr().err

@@ -9,43 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.groups import TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run
 from positionbias.ranking.teacher_scores import open_teacher_scores
 
-from ..tiny import candidates, planted, saved_tk
+from ..tiny import saved_tk
 
 Command = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return planted(tmp_path_factory.mktemp("teach") / "planted")
+def run_path(runs: dict[str, Path]) -> Path:
+    return runs["train"]
 
 
 @pytest.fixture(scope="module")
-def run_path(collection: Collection) -> Path:
-    return candidates(collection, collection.path.parent)["train"]
-
-
-@pytest.fixture(scope="module")
-def model(collection: Collection) -> Path:
-    return saved_tk(collection.path.parent / "tk.ckpt", collection)
-
-
-@pytest.fixture
-def posbias(capsys: pytest.CaptureFixture[str]) -> Command:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as stop:
-            main([str(item) for item in arguments])
-        output = capsys.readouterr()
-        assert isinstance(stop.value.code, int)
-        return stop.value.code, output.out, output.err
-
-    return run
+def model(collection: Collection, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return saved_tk(tmp_path_factory.mktemp("teach") / "tk.ckpt", collection)
 
 
 def test_a_model_teaches(
@@ -158,40 +140,21 @@ def test_an_order_from_outside_and_its_student(
     ("options", "message"),
     [
         ({}, "--model, --scores: wanted one of the two; found neither; give one"),
-        ({"--model": "m", "--scores": "s"}, "--model, --scores: wanted one of the two; found both"),
-        ({"--model": "m"}, "--candidates, --trainset: wanted one of the two; found neither"),
         (
             {"--model": "m", "--candidates": "r", "--trainset": "t"},
             "--candidates, --trainset: wanted one of the two; found both",
         ),
-        (
-            {"--scores": "s", "--candidates": "r"},
-            "--candidates: wanted none beside --scores, which has its own pairs",
-        ),
         ({"--scores": "s", "--depth": 3}, "--depth: wanted none beside --scores"),
-        (
-            {"--scores": "s", "--workers": 2},
-            "--workers: wanted none beside --scores, which are not computed here",
-        ),
         (
             {"--model": "m", "--candidates": "r", "--order-only": None},
             "--order-only: wanted none beside --model",
         ),
-        (
-            {"--model": "m", "--trainset": "t", "--split": "dev"},
-            "--split: wanted none beside --trainset, which says which pairs",
-        ),
     ],
     ids=[
         "no teacher",
-        "two teachers",
-        "nothing to score",
         "two sources",
-        "own pairs",
         "own depth",
-        "workers without work",
         "an order of a model",
-        "a split",
     ],
 )
 def test_options_that_do_not_go_together(

@@ -6,37 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.cli.main import main
-from positionbias.core.collection import Collection
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.identity import model_checksum
 from positionbias.training.state import unfinished
+from tests.commands import posbias
 
-from ..tiny import candidates, planted, tiny_encoder
+from ..tiny import tiny_encoder
 
 SMALL = (
     *(part for setting in ("dimension=8", "layers=1", "heads=2", "head_size=3", "feed_forward=6",
     "threads=1", "max_steps=4", "validate_every=2", "probe_passages=20", "learning_rate=0.05")
     for part in ("--set", setting)), "--batch-size", 8,
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
-    return planted(tmp_path_factory.mktemp("train") / "planted")
-
-
-@pytest.fixture(scope="module")
-def runs(collection: Collection) -> dict[str, Path]:
-    return candidates(collection, collection.path.parent)
-
-
-def posbias(capsys, *arguments):
-    """Run a command; its exit code, standard output and standard error."""
-    with pytest.raises(SystemExit) as stop:
-        main([str(argument) for argument in arguments])
-    output = capsys.readouterr()
-    return stop.value.code, output.out, output.err
 
 
 @pytest.fixture
@@ -97,20 +78,6 @@ def test_a_checkpoint(train, tmp_path):
     assert f"next: posbias rerank --model {tmp_path / 'tk.ckpt'}" in err
 
 
-def test_rotated_at_every_read(train, tmp_path):
-    assert train("--out", tmp_path / "tk.ckpt", "--rotate-at-reading", "--seed", 5)[0] == 0
-    rotate = load_checkpoint(tmp_path / "tk.ckpt").manifest.settings["rotate"]
-    assert rotate == {"words": "blingfire", "mode": "words", "identity": True, "seed": 5}
-
-
-def test_word_vectors(train, tmp_path):
-    (tmp_path / "v.txt").write_text(f"the {' '.join(['0.5'] * 8)}\nzebra {' '.join(['1'] * 8)}\n")
-    code, _, err = train("--out", tmp_path / "tk.ckpt", "--word-vectors", tmp_path / "v.txt")
-    assert code == 0
-    assert "1 of " in err
-    assert "words started from a given vector" in err
-
-
 def test_resumed(train, tmp_path, monkeypatch):
     from positionbias.ops import training as command
 
@@ -151,16 +118,8 @@ def test_resumed(train, tmp_path, monkeypatch):
     [
         (("--resume",), "wanted a training to resume; found none"),
         (("--batch-size", 0), "--batch-size: wanted at least 1"),
-        (("--set", "learning_rate=nan"), "learning_rate: wanted a number above 0"),
-        (("--set", "threads=-1"), "threads: wanted at least 0"),
         (("--set", "dimension=7"), "dimension: wanted an even number"),
-        (("--set", "embedding_deviation=-1"), "embedding_deviation: wanted a number from 0"),
-        (("--set", "relevant_from=0"), "relevant_from: wanted a grade from 1"),
         (("--set", "precision=int4"), "precision: wanted one of"),
-        (("--set", "precision=float16"), "precision: float16 needs a GPU; found cpu"),
-        (("--set", "accumulate=0"), "accumulate: wanted at least 1"),
-        (("--set", "bucket=0"), "bucket: wanted at least 1"),
-        (("--set", "clip=-1"), "clip: wanted a number from 0"),
         (
             ("--set", "start=."),
             "dimension: wanted no shape beside start, which has its own; found 8; leave it out",
@@ -169,10 +128,6 @@ def test_resumed(train, tmp_path, monkeypatch):
         (
             ("--word-vectors", "none.txt"),
             "--word-vectors: wanted a path to read; found nothing at none.txt",
-        ),
-        (
-            ("--candidates", "none.run"),
-            "--candidates: wanted a path to read; found nothing at none.run",
         ),
     ],
 )
@@ -195,14 +150,6 @@ def test_candidates_of_another_collection(train, tmp_path):
     code, _, err = train("--out", tmp_path / "tk.ckpt", **{"--candidates": tmp_path / "broken.run"})
     assert (code, err.count("\n")) == (2, 1)
     assert "broken.run:1: wanted six columns" in err
-
-
-def test_what_stands_is_not_replaced_unasked(train, tmp_path):
-    (tmp_path / "tk.ckpt").mkdir()
-    code, _, err = train("--out", tmp_path / "tk.ckpt")
-    assert (code, err.count("\n")) == (2, 1)
-    assert "--overwrite" in err
-    assert train("--out", tmp_path / "tk.ckpt", "--overwrite")[0] == 0
 
 
 # -- over an encoder -------------------------------------------------------------------------------
@@ -241,7 +188,7 @@ def over_encoder(collection, runs, capsys):
 
 @pytest.mark.parametrize(
     ("kind", "length"),
-    [("bert_cat", "pair_length"), ("bert_dot", "passage_length"), ("colbert", "dimension")],
+    [("bert_cat", "pair_length"), ("colbert", "dimension")],
 )
 def test_over_an_encoder(over_encoder, encoder, tmp_path, kind, length):
     out = tmp_path / "m.ckpt"
@@ -283,30 +230,6 @@ def test_over_an_encoder(over_encoder, encoder, tmp_path, kind, length):
     assert {"loss", "pair_accuracy", "learning_rate"} < set(found.Tags()["scalars"])
 
 
-def test_going_on_from_a_checkpoint(over_encoder, encoder, tmp_path):
-    assert over_encoder("bert_dot", "--encoder", encoder, "--out", tmp_path / "a.ckpt")[0] == 0
-    code, _, err = over_encoder(
-        "bert_dot", "--set", f"start={tmp_path / 'a.ckpt'}", "--out", tmp_path / "b.ckpt"
-    )
-    assert code == 0, err
-    first, second = load_checkpoint(tmp_path / "a.ckpt"), load_checkpoint(tmp_path / "b.ckpt")
-    assert second.manifest.input("start").checksum == first.manifest.content["checksum"]
-    # untrained it is what it started from, with other validation depths than at the end: as many
-    # digits as are shown
-    at_best = next(row for row in first.training.log if row["step"] == first.training.best_step)
-    assert second.training.log[0]["ndcg"] == at_best["ndcg"]
-    code, _, err = over_encoder(
-        "bert_cat", "--set", f"start={tmp_path / 'a.ckpt'}", "--out", tmp_path / "c.ckpt"
-    )
-    assert (code, err.count("\n")) == (2, 1)
-    assert "start: wanted a checkpoint of kind bert_cat; found bert_dot" in err
-    code, _, err = over_encoder(
-        "bert_dot", "--set", f"start={tmp_path / 'none'}", "--out", tmp_path / "c.ckpt"
-    )
-    assert (code, err.count("\n")) == (2, 1)
-    assert "start: wanted a path to read; found nothing at " in err
-
-
 # -- other losses, and no validation ---------------------------------------------------------------
 
 
@@ -340,16 +263,10 @@ def unvalidated(collection, runs, capsys):
             ),
         ),
         (
-            "bert_dot",
-            ("--loss", "pointwise"),
-            "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this bert_dot has no head",
-        ),
-        (
             "mono_t5",
             ("--loss", "hinge"),
             "--loss: wanted pointwise: this mono_t5 scores by log-probability; found hinge",
         ),
-        ("tk", ("--epochs", 0), "--epochs: wanted at least 1"),
         (
             "tk",
             ("--epochs", 2, "--set", "max_steps=9"),
@@ -365,78 +282,13 @@ def test_what_does_not_go_together(unvalidated, tmp_path, kind, arguments, compl
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_papers_encoder_is_the_default(over_encoder, tmp_path):
-    code, _, err = over_encoder(
-        "bert_cat", "--out", tmp_path / "m.ckpt"
-    )  # no network here: that is said, and what else there is
-    assert (code, err.count("\n")) == (2, 1)
-    assert "distilbert-base-uncased" in err
-    assert "or minilm" in err
-
-
-def test_any_tracker_gets_each_validation(over_encoder, encoder, tmp_path, monkeypatch):
-    from accelerate import accelerator, tracking
-
-    kept = []
-
-    class Kept(tracking.GeneralTracker):
-        name, requires_logging_directory, tracker = "wandb", False, None
-
-        def __init__(self, run_name, **settings):
-            super().__init__()
-            kept.append((run_name, settings))
-
-        def start(self):
-            pass
-
-        def store_init_configuration(self, values):
-            kept.append(values)
-
-        def log(self, values, step=None, **_):
-            kept.append((step, values))
-
-        def finish(self):
-            kept.append("finished")
-
-    # as where the package is installed
-    monkeypatch.setitem(tracking.LOGGER_TYPE_TO_CLASS, "wandb", Kept)
-    monkeypatch.setattr(tracking, "_available_trackers", [tracking.LoggerType.WANDB])
-    assert accelerator.LOGGER_TYPE_TO_CLASS is tracking.LOGGER_TYPE_TO_CLASS
-    code, _, err = over_encoder(
-        "bert_dot", "--encoder", encoder, "--set", "tracker=wandb", "--out", tmp_path / "m.ckpt"
-    )
-    assert code == 0, err
-    started, *rows, ended = kept
-    assert (started, ended) == (("positionbias", {"name": "m"}), "finished")
-    log = load_checkpoint(tmp_path / "m.ckpt").training.log
-    assert [(step, values["ndcg"]) for step, values in rows] == [
-        (row["step"], row["ndcg"]) for row in log
-    ]
-    assert not (tmp_path / "tensorboard").exists()
-
-
 @pytest.mark.parametrize(
     ("flag", "value", "complaint"),
     [
         (
-            "--candidates",
-            "gone.run",
-            "--candidates: wanted a path to read; found nothing at gone.run; check it",
-        ),
-        (
             "--validation-candidates",
             "gone.run",
             "--validation-candidates: wanted a path to read; found nothing at gone.run",
-        ),
-        (
-            "--word-vectors",
-            "gone.vec",
-            "--word-vectors: wanted a path to read; found nothing at gone.vec; check it",
-        ),
-        (
-            "--set",
-            "start=gone.ckpt",
-            "start: wanted a path to read; found nothing at gone.ckpt; check it",
         ),
         ("--set", "validation_split=text", "found train, validation, test; did you mean test?"),
     ],
@@ -445,21 +297,6 @@ def test_what_is_not_there_is_named_with_its_flag(train, tmp_path, flag, value, 
     code, _, err = train("--out", tmp_path / "x.ckpt", **{flag: value})
     assert (code, err.count("\n")) == (2, 1), err
     assert complaint in err
-
-
-def test_a_number_of_validation_queries_wants_candidates(collection, runs, capsys, tmp_path):
-    given = (
-        "--candidates",
-        runs["train"],
-        "--set",
-        "validation_queries=3",
-        *SMALL,
-        "--out",
-        tmp_path / "x.ckpt",
-    )
-    code, _, err = posbias(capsys, "train", "tk", collection.path, *given)
-    assert (code, err.count("\n")) == (2, 1), err
-    assert "validation_queries: wanted --validation-candidates beside it; found 3 alone" in err
 
 
 def test_a_model_that_no_memory_holds_is_one_line(train, tmp_path):

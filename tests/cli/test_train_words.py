@@ -17,9 +17,9 @@ from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.duet import Duet
 from positionbias.models.pacrr import PACRR
 from positionbias.planted.generator import PlantedSettings
+from tests.commands import posbias
 
 from ..tiny import candidates, planted
-from .test_train import posbias
 
 OPTIONS = {
     "knrm": (
@@ -132,44 +132,6 @@ def test_trained_and_re_ranked_with(
     assert mean(1 / log2(1 + rank) for rank, _ in found) > chance + 0.1
 
 
-def test_what_a_model_of_words_goes_on_from(
-    collection: Collection, runs: dict[str, Path], capsys, tmp_path: Path
-) -> None:
-    given = ("--candidates", runs["train"], "--validation-candidates", runs["validation"])
-    few = (
-        "--set",
-        "threads=1",
-        "--set",
-        "max_steps=2",
-        "--set",
-        "validate_every=2",
-        "--batch-size",
-        4,
-    )
-    (tmp_path / "v.txt").write_text(f"the {' '.join(['0.5'] * 32)}\n")
-    for kind, options in OPTIONS.items():
-        train = ("train", kind, collection.path, *given, *few)
-        vectors = () if kind == "duet" else ("--word-vectors", tmp_path / "v.txt")
-        code, _, err = posbias(
-            capsys, *train, *options, *vectors, "--out", tmp_path / f"{kind}.ckpt"
-        )
-        assert code == 0, err
-        assert ("1 of " in err) == (kind != "duet")
-        code, _, err = posbias(
-            capsys,
-            *train,
-            "--set",
-            f"start={tmp_path / f'{kind}.ckpt'}",
-            "--out",
-            tmp_path / f"{kind}-on.ckpt",
-        )
-        assert code == 0, err
-        begun, gone_on = (
-            load_checkpoint(tmp_path / f"{kind}{name}.ckpt").model for name in ("", "-on")
-        )
-        assert gone_on.config == begun.config  # type: ignore[union-attr]
-
-
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
@@ -178,13 +140,7 @@ def test_what_a_model_of_words_goes_on_from(
             ("duet", "--set", "pooling_window=300"),
             "passage_length: wanted at least the 302 words of a window; found 200",
         ),
-        (("duet", "--set", "dropout_rate=1"), "dropout_rate: wanted a share from 0"),
         (("knrm", "--set", "kernels=1"), "kernels: wanted at least 3; found 1"),
-        (
-            ("conv_knrm", "--set", "longest_ngram=0"),
-            "longest_ngram: wanted at least 1; found 0",
-        ),
-        (("pacrr", "--set", "strongest=0"), "strongest: wanted at least 1; found 0"),
     ],
 )
 def test_what_is_refused(
@@ -203,35 +159,3 @@ def test_what_is_refused(
     assert (code, err.count("\n")) == (2, 1)
     assert complaint in err
     assert list(tmp_path.iterdir()) == []
-
-
-def test_in_a_study(collection: Collection, capsys, tmp_path: Path) -> None:
-    (tmp_path / "v.txt").write_text("the 1\n")
-    study = (
-        "study",
-        "position-bias",
-        collection.path,
-        "--dry-run",
-        "--out",
-        tmp_path / "study",
-    )
-    sizes = ("--set", "dimension=1", "--set", "filters=2", "--set", "batch_size=2")
-    vectors = ("--models", "duet", "--word-vectors", tmp_path / "v.txt")
-    code, out, err = posbias(
-        capsys,
-        *study,
-        "--models",
-        "knrm",
-        "--models",
-        "conv_knrm",
-        "--models",
-        "pacrr",
-        *vectors,
-        *sizes,
-    )
-    assert code == 0, err
-    assert all(f"train-{kind}-original-seed-1" in out for kind in OPTIONS)
-    assert "probe" not in out  # none has term vectors
-    code, _, err = posbias(capsys, *study, *vectors)
-    assert (code, err.count("\n")) == (2, 1)
-    assert "--word-vectors: wanted a model that uses it; found duet" in err

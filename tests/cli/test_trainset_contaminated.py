@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
-from positionbias.core.run import Run, write_run
+from tests.commands import posbias
 
 from ..tiny import candidates, planted
 
@@ -23,12 +22,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     candidates(planted(tmp_path / "small"), tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main([*map(str, arguments)])
-    return stop.value.code, *capsys.readouterr()  # type: ignore[return-value]
 
 
 CONTAMINATED = ("model", "trainset", "contaminated", "./small", "--out", "./set")
@@ -83,73 +76,6 @@ def test_to_a_teacher_that_saw_the_test(folder: Path, capsys: pytest.CaptureFixt
     assert manifest.input("trainset").checksum == stored.checksum  # type: ignore[union-attr]
 
 
-@pytest.mark.realdata
-def test_the_deep_learning_track_over_a_sample_of_its_corpus(
-    tmp_path: Path,
-    posbias_data: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Of the paper's 2,501 positives those whose passages are in the sample, each once; the others
-    are counted.
-    """
-    name, groups, missing = "dl19", 1_790, 711
-    monkeypatch.chdir(tmp_path)
-    source = posbias_data / "msmarco_mini"
-    attached = ("--attach", name, source / f"queries.{name}.tsv", source / f"qrels.{name}.txt")
-    assert (
-        posbias(
-            capsys,
-            "import",
-            "msmarco",
-            source,
-            *attached,
-            "--validation-queries",
-            200,
-            "--out",
-            "./mini",
-        )[0]
-        == 0
-    )
-    collection = Collection(tmp_path / "mini")
-    some = [passage.passage_id for passage, _ in zip(collection.passages(), range(5), strict=False)]
-    rankings = (
-        (query_id, some, [5.0, 4.0, 3.0, 2.0, 1.0])
-        for query_id, _ in collection.query_texts("train")
-    )
-    write_run(tmp_path / "some.run", Run("some", rankings))
-    made = posbias(
-        capsys,
-        "model",
-        "trainset",
-        "contaminated",
-        "./mini",
-        "--contaminate",
-        name,
-        "--candidates",
-        "some.run",
-        "--out",
-        "./set",
-        "--json",
-    )
-    assert made[0] == 0, made[2]
-    content = Groups(tmp_path / "set").manifest.content
-    counts = content["origins"][name]
-    assert (counts["queries"], counts["groups"]) == (43, groups)
-    assert counts["positives missing from the corpus"] == missing
-    relevant = {
-        (qrel.query_id, qrel.passage_id) for qrel in collection.qrels(name) if qrel.grade >= 2
-    }
-    assert groups + missing == len(relevant) == 2_501
-    judged = {query_id for query_id, _ in relevant}
-    stored = [group for group in Groups(tmp_path / "set") if group.query_id in judged]
-    there = {(group.query_id, group.passage_ids[0]) for group in stored}
-    assert len(there) == groups
-    assert there <= relevant
-    assert counts["judged negatives"] + counts["random negatives"] == groups
-    assert not any((group.query_id, group.passage_ids[1]) in relevant for group in stored)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -166,18 +92,9 @@ def test_the_deep_learning_track_over_a_sample_of_its_corpus(
             "--contaminate, --split: wanted different splits; found 'train' as both",
         ),
         (
-            ["--contaminate", "test", "--set", "group_size=1"],
-            "group_size: wanted at least 2; found 1",
-        ),
-        (
-            ["--set", "split=nowhere"],
-            "small: wanted split 'nowhere'; found train, validation, test",
-        ),
-        (
             ["--set", "split=validation"],
             "train.run: wanted queries of split 'validation'; found query",
         ),
-        (["--candidates", "none.run"], "none.run: wanted a readable file"),
     ],
 )
 def test_bad_input_is_one_line(

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.cli.main import main
 from positionbias.core.manifest import read_manifest
 from positionbias.models.word_vectors import read_word_vectors
+from tests.commands import posbias
 from tests.tiny import collection_of, tiny_encoder
 
 TEXTS = [
@@ -28,16 +28,11 @@ def places(tmp_path: Path) -> list[str]:
     return [str(one.path), str(two.path), "--encoder", str(tiny_encoder(tmp_path / "encoder"))]
 
 
-def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main(["model", "vectors", *map(str, arguments)])
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
-
-
 def test_distil(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     place = tmp_path / "v.safetensors"
-    code, out, err = call(capsys, *places, "--dimension", 4, "--set", "threads=1", "--out", place)
+    code, out, err = posbias(
+        capsys, "model", "vectors", *places, "--dimension", 4, "--set", "threads=1", "--out", place
+    )
     assert code == 0, err
     # twice or more: the green lamp oil hall iron gate stone is water and
     # too rare: burns in of
@@ -55,8 +50,6 @@ def test_distil(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
     ("more", "complaint"),
     [
         ((), "--dimension: wanted at most 16, the width of "),
-        (("--dimension", 0), "--dimension: wanted at least 1; found 0"),
-        (("--dimension", 4, "--split", "dev"), "wanted split 'dev'; found no splits"),
         (
             ("--dimension", 4, "--set", "minimum_count=4"),
             "--dimension: wanted fewer than the 2 words",
@@ -71,7 +64,9 @@ def test_one_line_and_exit_code_2(
     more: tuple[object, ...],
     complaint: str,
 ) -> None:
-    code, out, err = call(capsys, *places, *more, "--out", tmp_path / "v.safetensors")
+    code, out, err = posbias(
+        capsys, "model", "vectors", *places, *more, "--out", tmp_path / "v.safetensors"
+    )
     assert (code, out, err.count("\n")) == (2, "", 1), err
     assert complaint in err
     assert not (tmp_path / "v.safetensors").exists()

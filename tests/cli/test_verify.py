@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -76,19 +75,6 @@ def test_no_stray_manifest_switches_digests_off(
         list(Collection(place).passages())
     with pytest.raises(InputError):
         Collection(place).queries("test")
-
-
-def test_json_has_every_artefact(
-    small_collection: Collection, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, _ = run(capsys, str(small_collection.path), "--json")
-    found = json.loads(out)["artefacts"]
-    assert (code, [item["kind"] for item in found], [item["fault"] for item in found]) == (
-        0,
-        ["index", "collection"],
-        ["", ""],
-    )
-    assert found[1]["path"] == str(small_collection.path)
 
 
 def test_what_is_no_artefact_is_one_line(
