@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
 import pytest
 
 from positionbias.core.collection import Collection
@@ -15,10 +14,9 @@ from positionbias.core.errors import InputError
 from positionbias.core.records import Answer
 from positionbias.engine.local import map_shards
 from positionbias.positions import answers as answers_module
-from positionbias.positions.answers import answer_shards, locate_split
+from positionbias.positions.answers import answer_shards
 from positionbias.positions.histogram import PositionHistogram, position_histogram
-from positionbias.positions.settings import HistogramOptions, Matching
-from positionbias.positions.sums import resampled_passages
+from positionbias.positions.settings import HistogramOptions
 
 MakeCollection = Callable[..., Collection]
 
@@ -78,26 +76,6 @@ def test_no_answers_are_no_shards(make_collection: MakeCollection) -> None:
     assert list(answer_shards(make_collection({"a": "x"}, []), "test", 2)) == []
 
 
-def test_spans_are_numbered_within_their_shard(
-    collection: Collection, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (whole,) = locate_split(collection, "test", Matching())
-    assert whole.spans.first.dtype == np.int32
-    assert len(whole.spans) == 90 + 45
-    monkeypatch.setattr(answers_module, "SHARD_PASSAGES", 7)
-    parts = list(locate_split(collection, "test", Matching()))
-    assert len(parts) == 13  # ⌈90 / 7⌉
-    assert all((part.spans.passage[0], part.spans.group[0]) == (0, 0) for part in parts)
-    assert (
-        np.concatenate([part.spans.first for part in parts]).tolist() == whole.spans.first.tolist()
-    )
-    assert (
-        sum(part.counts.outcomes["unmatched"] for part in parts)
-        == whole.counts.outcomes["unmatched"]
-        == 10
-    )
-
-
 def histogram(collection: Collection, workers: int = 1, resamples: int = 400) -> PositionHistogram:
     return position_histogram(
         collection,
@@ -133,17 +111,6 @@ def test_only_what_is_drawn_depends_on_how_the_answers_are_cut(
         assert bounds[1].high == pytest.approx(bounds[0].high, abs=0.1 * width)
     by_chance = [figures.total_variation.by_chance for figures in (whole, parts)]
     assert by_chance[1] == pytest.approx(by_chance[0], rel=0.1)
-
-
-def test_every_resample_draws_as_many_passages_as_there_are() -> None:
-    drawn = resampled_passages([8, 8, 3], 5_000, seed=1)
-    assert drawn.shape == (3, 5_000)
-    assert set(drawn.sum(axis=0).tolist()) == {19}
-    # each draw falls into the last shard with probability 3/19: 3 passages a resample, with a
-    # variance of 19 · 3/19 · 16/19
-    assert drawn[2].mean() == pytest.approx(3, abs=0.1)
-    assert drawn[2].var() == pytest.approx(3 * 16 / 19, rel=0.1)
-    assert resampled_passages([5], 3, seed=1).tolist() == [[5, 5, 5]]
 
 
 def test_an_answer_outside_its_passage_is_one_clear_line_from_a_worker_too(

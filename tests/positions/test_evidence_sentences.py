@@ -134,20 +134,6 @@ def test_a_question_stays_where_every_relevant_passage_keeps_it(tmp_path: Path) 
     assert counts["answered by a sentence other than the kept one"] == 1
 
 
-def test_one_question_is_drawn_by_its_key(tmp_path: Path) -> None:
-    answers = [answer("a", "Anna"), *(answer(f"b{number}", "Bert") for number in range(4))]
-    made = collection(tmp_path, {"test": answers})
-    for seed in range(6):
-        kept = choose_sentences(made, seed=seed, one_question=True)
-        drawn = min(
-            (f"b{number}" for number in range(4)),
-            key=lambda item: key64(seed, "one question", "p", "test", item),
-        )
-        assert kept.passages_of["test"] == {drawn: ("p",)}
-        assert kept.counts["test"]["not drawn from the questions of its sentence"] == 3
-        assert kept.counts["test"]["answered by a sentence other than the kept one"] == 1
-
-
 def test_nothing_to_keep_is_one_line(tmp_path: Path) -> None:
     made = collection(
         tmp_path, {"test": [answer("few", "Hans", "two"), answer("across", "left. Carl")]}

@@ -17,7 +17,6 @@ from positionbias.positions.expectation import (
     Spans,
     expected_moments,
     moments,
-    rotated_histograms,
     select,
 )
 
@@ -64,14 +63,6 @@ def test_expected_midpoints_by_hand() -> None:
     assert table[:5].tolist() == [0, 0.25, 0.25, 0.25, 0.25]
     assert table[MEAN] == pytest.approx(0.5)
     assert table[TENTH] == table[FIFTH] == 0
-
-
-def test_three_words_over_twenty_bins() -> None:
-    # starts 0/3, 1/3, 2/3 of an answer of one word lie in bins 0, 6 (0.30 to 0.35) and 13 (0.65 to
-    # 0.70)
-    table = expected_moments(spans((0, 1, 3)), 20, False, "all")[0]
-    assert np.flatnonzero(table[:20]).tolist() == [0, 6, 13]
-    assert table[[0, 6, 13]].tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3])
 
 
 def test_an_answer_as_long_as_its_passage_can_only_start_in_front() -> None:
@@ -138,15 +129,3 @@ def test_bins_are_found_in_whole_numbers() -> None:
 def test_one_match_of_each_group_is_selected(matches: Any, chosen: list[int]) -> None:
     table = spans((7, 1, 9), (2, 1, 9), (4, 1, 9), groups=[0, 0, 1])
     assert select(table, np.ones(3, bool), matches).tolist() == chosen
-
-
-def test_draws_by_chance_follow_the_expectation() -> None:
-    table = spans((0, 3, 10), (5, 1, 10), (2, 2, 7), groups=[0, 1, 2], passages=[0, 0, 1])
-    expected = expected_moments(table, 5, False, "all")
-    found, wanted = rotated_histograms(
-        table, expected, 5, False, "all", draws=20_000, generator=np.random.default_rng(1)
-    )
-    # an answer of L of n words is left whole by n − L + 1 of n cuts: 8/10 + 10/10 + 6/7
-    assert found.sum(axis=1).mean() == pytest.approx(0.8 + 1 + 6 / 7, abs=0.01)
-    np.testing.assert_allclose(found.sum(axis=1), wanted.sum(axis=1))
-    np.testing.assert_allclose(found.mean(axis=0), wanted.mean(axis=0), atol=0.01)

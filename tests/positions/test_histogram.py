@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.records import Answer
 from positionbias.core.rows import Collected
 from positionbias.positions.answers import OffsetCheck
@@ -44,25 +44,7 @@ def mean(counted: PositionHistogram) -> float:
     return counted.mean.value
 
 
-def test_answers_that_fill_their_passage_are_counted_and_in_no_figure(
-    make_collection: MakeCollection,
-) -> None:
-    answers = [
-        Answer("q1", "a", TEN, 0, 29),
-        Answer("q2", "b", "w3", 9, 11),
-        Answer("q3", "b", "w9", 27, 29),
-    ]
-    counted = histogram(make_collection({"a": TEN, "b": TEN}, answers), bins=5)
-    assert (counted.spans, counted.counts, counted.outcomes["one_possible_start"]) == (
-        2,
-        [0, 1, 0, 0, 1],
-        1,
-    )
-    assert mean(counted) == pytest.approx((0.3 + 0.9) / 2)
-    assert (counted.spans, counted.passages, counted.coarse) == (2, 1, "")
-
-
-@pytest.mark.parametrize("others", [[], [Answer("q3", "c", "w3", 9, 11)]])
+@pytest.mark.parametrize("others", [[Answer("q3", "c", "w3", 9, 11)]])
 def test_where_most_answers_fill_their_passage_nothing_is_told(
     make_collection: MakeCollection, others: list[Answer]
 ) -> None:
@@ -245,30 +227,10 @@ def test_front_loaded_positions_are_far_from_chance_and_rotated_ones_are_not(
         assert bounds.low < 0 < bounds.high
 
 
-def test_what_the_rotation_cut_is_shown(make_collection: MakeCollection) -> None:
-    original = front_loaded(make_collection)
-    rotated = debias(original, original.path.parent / "rotated", Rotation())
-    counted = histogram(rotated)
-    assert counted.outcomes["answers"] + counted.outcomes["cut"] == 400
-    # an answer of L of 20 words is cut with probability (L − 1) / 20: 30 of 400 are expected, with
-    # a deviation of 5.2
-    assert 15 <= counted.outcomes["cut"] <= 45
-
-
 def test_intervals_depend_on_the_seed_alone(make_collection: MakeCollection) -> None:
     collection = front_loaded(make_collection)
     assert histogram(collection) == histogram(collection)
     assert histogram(collection).mean != histogram(collection, seed=2).mean
-
-
-def test_every_bin_has_an_interval_around_its_share(make_collection: MakeCollection) -> None:
-    counted = histogram(front_loaded(make_collection), bins=10)
-    shares = [number / sum(counted.counts) for number in counted.counts]
-    # 400 answers in 400 passages, half of them in each of the first two bins: 0.5 ± 1.96 · √(0.25 /
-    # 400)
-    assert shares == pytest.approx([0.5, 0.5] + [0] * 8)
-    assert counted.low == pytest.approx([0.451, 0.451] + [0] * 8, abs=0.01)
-    assert counted.high == pytest.approx([0.549, 0.549] + [0] * 8, abs=0.01)
 
 
 def test_questions_that_share_a_passage_are_resampled_together(
@@ -301,12 +263,3 @@ def test_no_answers_and_no_findable_answers_are_one_clear_line(
     with pytest.raises(InputError, match="answers 1, unmatched 1"):
         position_histogram(lost, "test")
     assert splits_with_answers(lost) == ["test"]
-
-
-@pytest.mark.parametrize(
-    ("settings", "flag"),
-    [({"bins": 0}, "--bins"), ({"point": "end"}, "--point"), ({"resamples": 5}, "--resamples")],
-)
-def test_settings_out_of_range_name_the_flag(settings: dict[str, Any], flag: str) -> None:
-    with pytest.raises(SettingError, match=flag):
-        HistogramOptions(**settings)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.records import Answer
 from positionbias.positions.locate import (
     Check,
@@ -159,11 +159,3 @@ def test_a_match_that_another_annotator_marked_is_distinguished() -> None:
     assert check_span(passage(), Span(4, 8), "gate", marked) == Check(
         None, ["another span of this query"]
     )
-
-
-@pytest.mark.parametrize(
-    ("settings", "flag"), [({"words": "x"}, "--words"), ({"matches": "any"}, "--matches")]
-)
-def test_settings_out_of_range_name_the_flag(settings: dict[str, Any], flag: str) -> None:
-    with pytest.raises(SettingError, match=flag):
-        Matching(**settings)

@@ -16,18 +16,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from positionbias.audit.evidence import evidence_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shards import Shard, write_shard
 from positionbias.positions import place as place_module
 from positionbias.positions.density import Density
-from positionbias.positions.place import place, placed_questions, placement_rows, placing_of
+from positionbias.positions.place import place, placed_questions, placing_of
 from positionbias.positions.placed import PlacedQuestions
-from positionbias.positions.settings import Matching, Placing
+from positionbias.positions.settings import Placing
 from positionbias.text.sentences import sentence_spans, sentences
 
 MakeCollection = Callable[..., Collection]
@@ -187,29 +186,6 @@ def test_arms_have_the_same_questions_and_words(
     assert len({arm.checksum for arm in arms}) == len(ARMS)
 
 
-def test_an_audit_finds_the_evidence_where_it_was_put(
-    make_collection: MakeCollection, tmp_path: Path
-) -> None:
-    answers = [
-        replace_offsets(answer) if index % 2 else answer
-        for index, answer in enumerate(answers_of(MANY))
-    ]
-    placed = place(
-        make_collection(MANY, answers), tmp_path / "placed", Placing(Density("end", 0.5))
-    )
-    table, texts = placed_questions(placed, "test"), dict(placed.passages())
-    found = evidence_of(placed, "test", placed.qrels("test"), Matching()).by_query
-    assert len(found) == len(table.query_ids) == 120
-    for query_id, passage_id, after in zip(
-        table.query_ids, table.passage_ids, table.after.tolist(), strict=True
-    ):
-        assert texts[passage_id].index(sentences(texts[passage_id])[after]) == found[query_id].start
-
-
-def replace_offsets(answer: Answer) -> Answer:
-    return answer._replace(start=None, end=None)
-
-
 @given(
     st.lists(
         st.text(alphabet="ab é.!?\u00a0日。A", min_size=1, max_size=9), min_size=1, max_size=6
@@ -260,22 +236,6 @@ def test_an_answer_that_is_taken_apart_is_dropped_and_counted(
         ("p", 34),
         ("q", 24),
     ]
-
-
-def test_order_and_sharding_change_no_passage(
-    make_collection: MakeCollection, tmp_path: Path
-) -> None:
-    shuffled = dict(sorted(MANY.items(), key=lambda item: item[0][::-1]))
-    stored, other = (
-        place(
-            make_collection(texts, answers_of(MANY), name=f"{name}-original", shard=shard),
-            tmp_path / name,
-            Placing(Density(), seed=4),
-        )
-        for name, texts, shard in (("stored", MANY, 60), ("shuffled", shuffled, 7))
-    )
-    assert dict(stored.passages()) == dict(other.passages()) != MANY
-    assert stored.answers("test") == other.answers("test")
 
 
 def test_an_interrupted_placing_goes_on_and_makes_no_shard_twice(
@@ -351,34 +311,6 @@ def test_weighted_arms_have_moved_equally_far(
         assert placed.weight.mean() == pytest.approx(1)  # every distance is matched
     assert abs(plain[0] - plain[1]) > 0.2
     assert weighted[0] == pytest.approx(weighted[1])
-
-
-def test_what_a_placement_counts(make_collection: MakeCollection, tmp_path: Path) -> None:
-    placed = place(
-        make_collection(MANY, answers_of(MANY)), tmp_path / "placed", Placing(Density("front", 1))
-    )
-    rows = placement_rows(placed)
-    counted = rows[rows["statistic"] == "count"].set_index(["measure", "label"])["value"]
-    assert counted["passages"].sum() == rows["count"].max() == 60
-    assert counted["questions", "kept"] == 120
-
-
-def test_nothing_is_replaced_unasked_nor_left_half_written(
-    make_collection: MakeCollection, tmp_path: Path
-) -> None:
-    good = make_collection(MANY, answers_of(MANY), name="good")
-    bad = make_collection(MANY, [Answer("q", "p0", "W0x0", 2, 900)], name="bad")
-    place(good, tmp_path / "placed", Placing(Density()))
-    with pytest.raises(OutputExistsError):
-        place(good, tmp_path / "placed", Placing(Density(), seed=2))
-    with pytest.raises(InputError, match="offsets 2 to 900"):
-        place(bad, tmp_path / "placed", Placing(Density()), overwrite=True)
-    assert Collection(tmp_path / "placed").manifest.seed == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad", "good", "placed"]
-    with pytest.raises(InputError, match="wanted a placed collection; found one made by 'a test'"):
-        placed_questions(good, "test")
-    with pytest.raises(SettingError, match="--seed: wanted at least 0; found -1"):
-        Placing(Density(), seed=-1)
 
 
 def test_every_row_says_how_far_its_passage_moved(

@@ -5,28 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import socket
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from positionbias.cli.main import main
 from positionbias.core.collection import Collection
-from positionbias.positions.rotate import rotate
 from tests.cli.conftest import POSBIAS
+from tests.commands import posbias
 
 TSV = "p1\tone two three four\np2\tword\n"
 ROTATED = "p1\ttwo three four one \np2\tword\n"  # the doctest of rotate
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
-    """Exit code, standard output, standard error."""
-    with pytest.raises(SystemExit) as exit_:
-        main([str(argument) for argument in arguments])
-    out, err = capsys.readouterr()
-    return int(exit_.value.code or 0), out, err
 
 
 def piped(cwd: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -52,12 +42,14 @@ def test_a_file_becomes_a_file_and_its_checksum_is_that_of_sha256sum(
     tsv: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tsv.with_name("rotated.tsv")
-    code, printed, err = run(capsys, "debias", tsv, "--out", out)
+    code, printed, err = posbias(capsys, "debias", tsv, "--out", out)
     checksum = hashlib.sha256(ROTATED.encode()).hexdigest()
     assert (code, out.read_text()) == (0, ROTATED)
     assert "rotated.tsv: 2 passages, 50.0\u00a0% rotated" in printed
     assert "rotated.tsv.manifest.json" in err
-    code, printed, _ = run(capsys, "debias", tsv, "--out", f"{out}.gz", "--json", "--workers", "2")
+    code, printed, _ = posbias(
+        capsys, "debias", tsv, "--out", f"{out}.gz", "--json", "--workers", "2"
+    )
     share = json.loads(printed)["rows"][0]
     assert (code, share["measure"], share["count"], share["value"]) == (0, "rotation", 2, 0.5)
     made = json.loads((tsv.parent / "rotated.tsv.gz.manifest.json").read_text())
@@ -114,47 +106,6 @@ def test_a_named_pipe_is_read_like_standard_input(tsv: Path) -> None:
     assert (done.returncode, done.stdout) == (0, ROTATED.encode())
 
 
-def test_a_device_or_socket_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with socket.socket(socket.AF_UNIX) as server:
-        server.bind(str(tmp_path / "socket"))
-        for place in (tmp_path / "socket", "/dev/zero"):
-            code, _, said = run(
-                capsys, "debias", place, "--set", "format=tsv", "--out", tmp_path / "out"
-            )
-            assert (code, said.count("\n")) == (2, 1)
-            assert (
-                "wanted a file or a pipe; found a device or socket; give a file, a pipe, or - "
-                "for standard input"
-            ) in said
-
-
-def test_a_collections_rotation_has_a_default_name_under_the_home(
-    small_collection: Collection, posbias_home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, printed, _ = run(capsys, "debias", small_collection.path, "--seed", "4")
-    rotated = Collection(posbias_home / "small-rotated-4")
-    assert code == 0
-    assert not small_collection.path.with_name("small-rotated-4").exists()
-    assert f"{rotated.name}: 7 passages" in printed
-    (posbias_home / "named").symlink_to(small_collection.path)
-    os.rename(small_collection.path, posbias_home / "mine")
-    assert run(capsys, "debias", "mine")[0] == 0
-    assert Collection(posbias_home / "mine-rotated-1").name == "mine-rotated-1"
-
-
-def test_a_file_stands_before_a_name(
-    tsv: Path, small_collection: Collection, posbias_home: Path, monkeypatch: Any, capsys: Any
-) -> None:
-    os.rename(small_collection.path, posbias_home / "both")
-    monkeypatch.chdir(tsv.parent)
-    tsv.rename("both")
-    assert run(capsys, "debias", "both", "--out", "out")[0] == 0
-    assert Path("out").read_text() == ROTATED
-    Path("both").unlink()
-    assert run(capsys, "debias", "both")[0] == 0
-    assert Collection(posbias_home / "both-rotated-1").name == "both-rotated-1"
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -168,37 +119,16 @@ def test_a_file_stands_before_a_name(
             "found collection.tsv, which is the input collection.tsv; give another",
         ),
         (
-            ["collection.tsv", "--out", "."],
-            "found ., which holds the input collection.tsv; give another",
-        ),
-        (
-            ["collection.tsv", "--out", ".", "--overwrite"],
-            "found ., which holds the input collection.tsv; give another",
-        ),
-        (
             ["collection.tsv", "--out", "x.tsv", "--set", "id_field=id"],
             "id_field, text_field: wanted neither with tsv",
-        ),
-        (
-            ["collection.tsv", "--out", "x.tsv", "--set", "format=jsonl"],
-            "collection.tsv:1: wanted one JSON object a line",
         ),
         (
             ["missing.tsv", "--out", "x.tsv"],
             "missing.tsv: wanted a file to rotate, or a collection; found nothing there",
         ),
-        (["missing", "--out", "x"], "missing: wanted a collection"),
         (
             ["small", "--set", "format=tsv"],
             "--format: wanted a raw file; found the collection small; leave it out",
-        ),
-        (
-            ["small", "--set", "text_field=text"],
-            "text_field: wanted a raw file; found the collection small; leave it out",
-        ),
-        (
-            ["collection.tsv", "--out", "x.tsv", "--seed", "-1"],
-            "--seed: wanted at least 0; found -1",
         ),
     ],
 )
@@ -211,34 +141,8 @@ def test_bad_input_is_one_line_and_exit_code_2(
     said: str,
 ) -> None:
     monkeypatch.chdir(tsv.parent)
-    code, printed, err = run(capsys, "debias", *arguments)
+    code, printed, err = posbias(capsys, "debias", *arguments)
     assert (code, printed) == (2, "")
     assert said in err
     assert err.count("\n") == 1
     assert sorted(path.name for path in tsv.parent.iterdir()) == ["collection.tsv", "small"]
-
-
-@pytest.mark.realdata
-def test_real_paragraphs_are_cut_as_one_by_one(posbias_data: Path, tmp_path: Path) -> None:
-    source = posbias_data / "squad" / "dev-v1.1.json"
-    lines = [
-        f"{number}\t{' '.join(paragraph['context'].split())}\n"
-        for number, paragraph in enumerate(
-            p for a in json.loads(source.read_text("utf-8"))["data"] for p in a["paragraphs"]
-        )
-    ]
-    (tmp_path / "squad.tsv").write_text("".join(lines), encoding="utf-8")
-    done = piped(
-        tmp_path,
-        "debias",
-        "-",
-        "--set",
-        "format=tsv",
-        "--seed",
-        "7",
-        stdin=(tmp_path / "squad.tsv").read_bytes(),
-    )
-    split = [line.rstrip("\n").split("\t", 1) for line in lines]
-    assert done.stdout.decode() == "".join(
-        f"{number}\t{rotate(text, number, 7)}\n" for number, text in split
-    )

@@ -9,9 +9,6 @@ import hashlib
 import io
 import json
 import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.files import open_bytes
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage
@@ -98,44 +95,6 @@ def test_two_workers_and_a_compressed_source_give_the_same_bytes(
     assert manifests[0]["inputs"][0]["path"] == f"../c.{kind}"
 
 
-class NotSeekable(io.RawIOBase):
-    """A pipe: gives a few bytes at a time, and can only be read forward."""
-
-    def __init__(self, content: bytes) -> None:
-        self.content = content
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        count = min(len(buffer), 700, len(self.content))
-        buffer[:count], self.content = self.content[:count], self.content[count:]
-        return count
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_pipes_give_what_files_give(tsv: Path, tmp_path: Path, workers: int) -> None:
-    wanted = debias_file(tsv, tmp_path / "file.tsv", Rotation(), RawForm("tsv"))
-    to, over = io.BytesIO(), partial(map_shards, workers=workers)
-    source = Pipe(io.BufferedReader(NotSeekable(TSV)), "standard input")
-    rotated = debias_file(
-        source,
-        Pipe(to, "standard output"),
-        Rotation(),
-        RawForm("tsv"),
-        map_shards=over,
-        block_bytes=SMALL,
-    )
-    assert to.getvalue() == content_of(tmp_path / "file.tsv")
-    assert (rotated.checksum, rotated.passages) == (wanted.checksum, wanted.passages)
-    source = Pipe(io.BufferedReader(NotSeekable(TSV)), "standard input")
-    debias_file(
-        source, tmp_path / "of_a_pipe.tsv.gz", Rotation(), RawForm("tsv"), block_bytes=SMALL
-    )
-    assert content_of(tmp_path / "of_a_pipe.tsv.gz") == to.getvalue()
-    assert read_manifest(tmp_path / "of_a_pipe.tsv.gz").inputs == ()
-
-
 def stop_after(number: int) -> Callable[..., Any]:
     def over(function: Any, items: Any) -> Any:
         for index, item in enumerate(items):
@@ -172,37 +131,6 @@ def test_an_interrupted_run_goes_on_at_the_block(tsv: Path, tmp_path: Path) -> N
             "out.tsv.manifest.json",
         ]
     )
-
-
-KILLED = """
-import os, signal, sys
-from pathlib import Path
-from positionbias.positions.raw_files import debias_file
-from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import RawForm
-
-def over(function, items):
-    for number, item in enumerate(items):
-        if number == 4:
-            os.kill(os.getpid(), signal.SIGKILL)
-        yield function(item)
-
-debias_file(Path(sys.argv[1]), Path(sys.argv[2]), Rotation(), RawForm("tsv"), map_shards=over, \
-block_bytes=int(sys.argv[3]))
-"""
-
-
-@pytest.mark.parametrize("name", ["out.tsv", "out.tsv.gz"])
-def test_a_killed_run_goes_on(tsv: Path, tmp_path: Path, name: str) -> None:
-    out = tmp_path / name
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, tsv, out, str(SMALL)], check=False, env=dict(os.environ)
-    )
-    assert killed.returncode == -signal.SIGKILL
-    assert not out.exists()
-    debias_file(tsv, out, Rotation(), RawForm("tsv"), block_bytes=SMALL)
-    debias_file(tsv, tmp_path / f"whole-{name}", Rotation(), RawForm("tsv"), block_bytes=SMALL)
-    assert out.read_bytes() == (tmp_path / f"whole-{name}").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -244,11 +172,6 @@ def test_what_is_there_is_replaced_only_when_told(tsv: Path, tmp_path: Path) -> 
         out.write_text("mine")
         debias_file(place, out, Rotation(), RawForm("tsv"), overwrite=True)
         assert out.read_bytes().startswith(b"p0\t")
-
-
-def test_settings_that_do_not_fit_are_named(tsv: Path, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="--id-field, --text-field: wanted neither with tsv"):
-        debias_file(tsv, tmp_path / "out.tsv", Rotation(), RawForm("tsv", "id"))
 
 
 def rewritten(path: Path, old: bytes, new: bytes) -> None:

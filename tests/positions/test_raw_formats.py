@@ -19,12 +19,9 @@ ROWS = '{"query_id": 1, "passages": []}\n{"query_id": 2, "passages": []}\n'
 @pytest.mark.parametrize(
     ("name", "content", "kind"),
     [
-        ("collection.tsv", "whatever", "tsv"),
         ("collection.tsv.gz", "", "tsv"),
-        ("corpus.jsonl", "", "jsonl"),
         ("corpus.ndjson.zst", "", "jsonl"),
         ("train_v1.1.json", ROWS, "jsonl"),
-        ("one.json", '{"id": "p", "text": "x"}', "jsonl"),
         ("noending", ROWS, "jsonl"),
         ("noending", "p1\tone two\n", "tsv"),
     ],
@@ -51,8 +48,6 @@ LONG = {"data": [{"title": "t", "paragraphs": [{"context": "x" * (1 << 21), "qas
     "content",
     [
         json.dumps(SQUAD),
-        json.dumps(SQUAD, indent=1),
-        "\ufeff" + json.dumps(SQUAD),
         json.dumps(LONG),
     ],
 )

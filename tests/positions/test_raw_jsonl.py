@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from positionbias.core.blocks import Block
 from positionbias.core.errors import InputError
-from positionbias.positions import raw_jsonl
 from positionbias.positions.raw_edits import spliced
 from positionbias.positions.raw_jsonl import rotate_jsonl
 from positionbias.positions.rotate import Rotation, rotate
@@ -135,27 +134,15 @@ def test_a_row_of_ms_marco_qa_has_each_passage_rotated_under_its_query_and_index
         ("[1]", "wanted one JSON object a line; found no '{' at character 1"),
         ('{"id": "p", "text": "x"} {}', "found more after the object, from character 26"),
         ('{"id": "p", "text": "x"', "found no comma and no '}' at character 24"),
-        ('{"id": "p" "text": "x"}', "found no comma and no '}' at character 11"),
-        ('{"id": }', "found no value at character 8"),
-        ("{]", "found no '{' at character 1"),
-        ('{"id": "p", 3: "x"}', "found no key at character 13"),
         ('{"id": "p", "text": "a\x00b"}', "found Invalid control character at"),
         ('{"id": ' + "[" * 100_000, "wanted one JSON object a line"),
         ('{"id": ' + "1" * 5_000 + "}", "wanted one JSON object a line"),
         ('{"id": "p", "title": "x"}', "wanted a key for --text-field (text, contents, "),
-        ('{"text": "x"}', "found the keys 'text'"),
-        ("{}", "found the keys none"),
         ('{"id": "", "text": "x"}', "wanted 'id' as text or a whole number; found none"),
-        ('{"id": 1.5, "text": "x"}', "wanted 'id' as text or a whole number; found '1.5'"),
-        ('{"id": true, "text": "x"}', "wanted 'id' as text or a whole number; found 'True'"),
         ('{"id": "p", "text": 7}', "wanted 'text' as text; found something else"),
         (
             '{"id": "p", "text": "\\ud800"}',
             "wanted 'text' in valid Unicode; found half a surrogate pair",
-        ),
-        (
-            '{"id": "\\ud800", "text": "x"}',
-            "wanted 'id' in valid Unicode; found half a surrogate pair",
         ),
         (
             '{"passages": [], "query": "x"}',
@@ -165,13 +152,8 @@ def test_a_row_of_ms_marco_qa_has_each_passage_rotated_under_its_query_and_index
             '{"query_id": 1, "passages": [{"url": "u"}]}',
             "wanted 'passage_text' in each of 'passages'; found one without it",
         ),
-        ('{"query_id": 1, "passages": [3]}', "found no '{' at character 30"),
-        (
-            '{"query_id": 1, "passages": {"url": []}}',
-            "wanted 'passages' with a list 'passage_text'; found none",
-        ),
     ],
-    ids=range(23),
+    ids=range(12),
 )
 def test_a_bad_line_is_named(line: str, said: str) -> None:
     with pytest.raises(InputError) as caught:
@@ -185,21 +167,3 @@ def test_a_line_that_is_not_utf8_is_named() -> None:
         InputError, match=r"^test\.jsonl:2: wanted text in UTF-8; found the byte 0xe9"
     ):
         rotated(b'{"id": "p", "text": "good"}\n{"id": "p", "text": "caf\xe9"}\n')
-
-
-class CountedText(str):
-    """A text that counts the characters that are taken of it."""
-
-    taken = 0
-
-    def __getitem__(self, place):
-        part = super().__getitem__(place)
-        self.taken += len(part)
-        return part
-
-
-def test_a_line_of_many_texts_is_gone_through_once():
-    line = CountedText("é one two" * 1_000)
-    places = raw_jsonl._Places(line)
-    assert [places.byte(place) for place in range(0, len(line), 9)] == list(range(0, 10_000, 10))
-    assert line.taken <= len(line)

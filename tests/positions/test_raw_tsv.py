@@ -39,39 +39,6 @@ def test_texts_are_cut_and_all_else_stays() -> None:
     }
 
 
-@pytest.mark.parametrize("words", ["blingfire", "whitespace"])
-@pytest.mark.parametrize("mode", ["words", "sentences"])
-@pytest.mark.parametrize("identity", [True, False])
-def test_every_text_is_rotated_as_one_by_one(words: str, mode: str, identity: bool) -> None:
-    texts = [
-        "The lamp of Orvell burns green oil. It hangs in the north hall.",
-        "Im Café „Zur Brücke“ kostet der Tee drei Kronen.",
-        "東京。日本。 大阪は雨です。",
-        "cafÃ© dâ€™accord: bytes that were decoded wrongly are data",
-        "a\ttab and another\ttab",
-        "a NUL \x00 and a CR \r inside",
-        "  two  spaces  ",
-        "no\u00a0break and \u3000 wide \u2028 spaces",
-        "emoji 😀 of four bytes 😀",
-        "",
-        " ",
-        "word",
-    ]
-    data = "".join(
-        f"id-{number}\t{text}\n" for number, text in enumerate(texts) for _ in range(3)
-    ).encode()
-    settings = {"words": words, "mode": mode, "identity": identity, "seed": 3}
-    wanted = "".join(
-        (
-            f"id-{number}\t"
-            f"{rotate(text, f'id-{number}', 3, words=words, mode=mode, identity=identity)}\n"
-        )  # type: ignore[arg-type]
-        for number, text in enumerate(texts)
-        for _ in range(3)
-    )
-    assert rotated(data, **settings) == wanted.encode()
-
-
 # no newline: it ends a line; a CR at the end of a text would be taken for a part of the line's end
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n")).filter(
     lambda text: not text.endswith("\r")
@@ -109,17 +76,6 @@ def test_a_byte_order_mark_at_the_start_of_the_file_is_dropped_and_no_other() ->
     assert spliced(later.read(), rotate_tsv(Rotation(), later)[0]) == "\ufeffp1\tone\n".encode()
 
 
-def test_a_line_of_ten_megabytes() -> None:
-    words = ["first", *["x" * 99] * 100_000]
-    (line,) = rotated(
-        b"long\t" + " ".join(words).encode() + b"\n", words="whitespace", identity=False
-    ).splitlines()
-    text = line.removeprefix(b"long\t").decode()
-    assert text == rotate(" ".join(words), "long", words="whitespace", identity=False)
-    assert sorted(text.split()) == sorted(words)
-    assert not text.startswith("first")
-
-
 @pytest.mark.parametrize(
     ("data", "said"),
     [
@@ -130,14 +86,6 @@ def test_a_line_of_ten_megabytes() -> None:
         (
             b"p1\tone\n\tno id\n",
             "test.tsv:2: wanted a passage id, a tab and a text; found no id before the tab",
-        ),
-        (
-            b"p1\tone\n\np3\tthree\n",
-            "test.tsv:2: wanted a passage id, a tab and a text; found no tab",
-        ),
-        (
-            b"p1\tone\np2 two\np3\tthree\n",
-            "test.tsv:2: wanted a passage id, a tab and a text; found no tab",
         ),
         (b"p1\tone\np2\tcaf\xe9\n", "test.tsv:2: wanted text in UTF-8; found the byte 0xe9"),
     ],

@@ -119,15 +119,6 @@ def test_the_draw_depends_on_seed_purpose_and_key() -> None:
     assert Rotation(seed=1).cut(text, 3, 17, "p") != Rotation(seed=1).cut(text, 3, 18, "p")
 
 
-@pytest.mark.parametrize(
-    ("settings", "flag"),
-    [({"words": "spacy"}, "--words"), ({"mode": "lines"}, "--mode"), ({"seed": -1}, "--seed")],
-)
-def test_settings_out_of_range_name_the_flag(settings: dict[str, Any], flag: str) -> None:
-    with pytest.raises(SettingError, match=flag):
-        Rotation(**settings)
-
-
 def test_a_wrong_setting_never_passes_for_another() -> None:
     with pytest.raises(SettingError, match="whitespace"):
         rotate("a b", "p", words="white space")  # type: ignore[arg-type]

@@ -8,13 +8,10 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.formats.squad import import_squad
-from positionbias.positions.debias import debias
 from positionbias.positions.density import Density
 from positionbias.positions.histogram import PositionHistogram, position_histogram
 from positionbias.positions.place import place, placed_questions
-from positionbias.positions.rotate import Rotation, rotate_at, unit_starts
 from positionbias.positions.settings import HistogramOptions, Placing
-from positionbias.text.words import tokenize
 
 pytestmark = pytest.mark.realdata
 
@@ -37,38 +34,6 @@ def test_the_first_tenth_of_squad_holds_more_than_its_share(squad: Collection) -
     assert figures.first_tenth.value == pytest.approx(0.17, abs=0.01)
     assert figures.first_tenth.difference_interval.low > 0.05
     assert figures.total_variation.value > 3 * figures.total_variation.by_chance_high
-
-
-def test_rotation_takes_the_bias_away_and_keeps_every_span(
-    squad: Collection, tmp_path: Path
-) -> None:
-    rotated = debias(squad, tmp_path / "rotated", Rotation())
-    texts = dict(rotated.passages())
-    for split in squad.splits:
-        answers = rotated.answers(split)
-        assert all(
-            texts[answer.passage_id][answer.start : answer.end] == answer.text for answer in answers
-        )
-        payload = histogram(rotated, split)
-        assert payload.outcomes["cut"] == len(squad.answers(split)) - len(answers) > 0
-        assert payload.total_variation.value < payload.total_variation.by_chance_high
-        bounds = payload.mean.difference_interval
-        assert bounds.low < 0 < bounds.high
-
-
-def test_rotated_words_are_those_of_the_reference_rule(squad: Collection) -> None:
-    """Tokens r … n, then 1 … r − 1; a cut before "'s" or beside an abbreviation splits otherwise,
-    in under 1 %.
-    """
-    same = total = 0
-    for passage in squad.passages():
-        tokens, starts = tokenize(passage.text), unit_starts(passage.text)
-        cut = Rotation().cut(passage.text, passage.passage_id)
-        r = starts.index(cut) if cut else 0
-        same += tokenize(rotate_at(passage.text, cut)) == tokens[r:] + tokens[:r]
-        total += 1
-    assert total == 4_497
-    assert same >= 0.99 * total
 
 
 # -- placed ---------------------------------------------------------------------------------------
