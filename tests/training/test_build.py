@@ -115,7 +115,7 @@ def test_a_start_of_another_kind_or_shape(task: Task, uninterrupted: Checkpoint)
         replace(task.plan(), model=None, start=Path("nowhere")).settings(task.collection)
 
 
-@pytest.mark.parametrize("kind", ["bert_cat", "bert_dot", "colbert"])
+@pytest.mark.parametrize("kind", ["bert_cat", "colbert"])
 def test_a_model_over_an_encoder_is_a_function_of_the_seed(task: Task, kind: str) -> None:
     state = torch.random.get_rng_state()
     one, other, third = (

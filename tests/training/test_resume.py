@@ -131,20 +131,6 @@ def test_killed_and_resumed(
     assert_alike(whole, task.train(out, plan, resume=True))
 
 
-def test_saving_by_the_clock(task: Task, uninterrupted: Checkpoint, tmp_path: Path) -> None:
-    # a save that is always due: after every step, as the clock has moved on
-    out = tmp_path / "tk.ckpt"
-    with pytest.raises(KeyboardInterrupt):
-        task.train(out, task.plan(save_minutes=1e-9, max_steps=6), on_validation=stop_at(4))
-    found = unfinished(out)
-    assert found is not None
-    assert found.name == "state-00000003"
-    state = json.loads((found / "state.json").read_text())["record"]
-    # one step of eight pairs since the validation at 2
-    assert (state["step"], state["since"]["pairs"]) == (3, 8)
-    assert_alike(uninterrupted, task.train(out, resume=True))
-
-
 @pytest.mark.parametrize("step", [0, 4])
 def test_killed_between_the_best_weights_and_the_state(
     task: Task,
@@ -210,7 +196,6 @@ def stopped(stopped_once: Path, tmp_path: Path) -> Path:
     [
         ({"learning_rate": 0.5}, "training.learning_rate", "0.1", "0.5"),
         ({"rotate": Rotation(seed=1)}, "rotate.identity", "None", "True"),
-        ({"relevant_from": 2}, "relevant_from", "1", "2"),
     ],
 )
 def test_other_settings_are_named(
@@ -234,13 +219,6 @@ def test_an_unfinished_training_is_not_begun_anew_unasked(task: Task, stopped: P
         task.train(stopped, overwrite=True)  # replaces a checkpoint, not a training
 
 
-def test_nothing_to_resume(task: Task, tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError, match="wanted a training to resume; found none; start it without --resume"
-    ):
-        task.train(tmp_path / "tk.ckpt", resume=True)
-
-
 def damaged(state: Path, change) -> None:
     record = json.loads((state / "state.json").read_text())
     change(record)
@@ -258,14 +236,9 @@ def renamed(state: Path, name: str, to: str) -> None:
 @pytest.mark.parametrize(
     ("damage", "complaint"),
     [
-        (lambda s: (s / "state.json").write_text("{"), r"state.json:1: wanted a training's state"),
         (
             lambda s: damaged(s, lambda r: r["record"].update(colour=1)),
             "wanted fields as posbias writes them; found the unknown field `colour`",
-        ),
-        (
-            lambda s: damaged(s, lambda r: r["record"].update(step="4")),
-            "found Expected `int`.*step",
         ),
         (
             lambda s: renamed(s, "0.0.step", "0.999.step"),
@@ -274,10 +247,6 @@ def renamed(state: Path, name: str, to: str) -> None:
         (
             lambda s: (s / "model.safetensors").write_bytes(b"x"),
             "model.safetensors: wanted a safetensors file",
-        ),
-        (
-            lambda s: (s / "optimizers.safetensors").unlink(),
-            "optimizers.safetensors: wanted a safetensors file; found no such",
         ),
     ],
 )
@@ -320,7 +289,12 @@ def test_a_training_never_works_through_a_link(task: Task, tmp_path: Path) -> No
     assert list(elsewhere.iterdir()) == []
 
 
-@pytest.mark.parametrize("inside", ["", "state.json", "model.safetensors"])
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "state.json",
+    ],
+)
 def test_a_training_is_not_resumed_from_a_link(
     task: Task, stopped: Path, tmp_path: Path, inside: str
 ) -> None:

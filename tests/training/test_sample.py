@@ -73,12 +73,6 @@ def test_pairs_whose_passage_is_absent_are_left_out_and_counted() -> None:
     assert "b" not in sampler.negatives["q1"]
 
 
-def test_relevance_may_begin_at_a_higher_grade() -> None:
-    sampler = make_sampler(QRELS, CANDIDATES, seed=1, relevant_from=2)
-    assert list(sampler.positives) == [("q1", "b")]
-    assert set(sampler.negatives["q1"]) == {"a", "c", "x", "y", "z"}
-
-
 def test_a_group_does_not_depend_on_where_the_epoch_was_entered() -> None:
     whole = groups(epoch=3)
     assert [index for index, _ in whole] == [0, 1, 2]
@@ -90,14 +84,6 @@ def test_epochs_and_seeds_differ_and_nothing_else_does() -> None:
     assert groups(0) == groups(0)
     assert len({tuple(groups(epoch)) for epoch in range(8)}) > 4
     assert len({tuple(groups(0, seed=seed)) for seed in range(8)}) > 4
-
-
-def test_a_draw_is_its_own() -> None:
-    # dropping q2 changes no negative of q1
-    fewer = make_sampler([q for q in QRELS if q.query_id != "q2"], CANDIDATES, seed=1)
-    for epoch in range(10):
-        of_q1 = {g.passage_ids for _, g in groups(epoch) if g.query_id == "q1"}
-        assert {g.passage_ids for _, g in fewer.epoch(epoch)} == of_q1
 
 
 @pytest.mark.parametrize(

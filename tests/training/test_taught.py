@@ -120,19 +120,6 @@ def test_each_negative_is_drawn_at_some_time_and_depth_and_grade_count(
     }
 
 
-def test_the_draw_is_that_of_candidates_in_the_same_order(
-    small: Collection, teacher: TeacherScores
-) -> None:
-    run = Run("teacher", ((r.query_id, r.passage_ids, r.scores) for r in teacher.rankings()))
-    by_run = make_sampler(JUDGED, run, seed=4, absent={"gone"}, group_size=2)
-    by_teacher = make_taught_sampler(
-        JUDGED, teacher, small, depth=9, seed=4, absent={"gone"}, group_size=2
-    )
-    for epoch in range(4):
-        assert list(by_teacher.epoch(epoch)) == list(by_run.epoch(epoch))
-        assert list(by_teacher.epoch(epoch, 1)) == list(by_run.epoch(epoch))[1:]
-
-
 def test_scores_beside_candidates_and_beside_a_training_set(
     teacher: TeacherScores, tmp_path: Path
 ) -> None:
@@ -196,7 +183,7 @@ def test_a_teacher_of_others_is_one_line(small: Collection, tmp_path: Path) -> N
         make_taught_sampler(JUDGED, alien, small, depth=9, seed=1)
 
 
-@pytest.mark.parametrize("loss", ["margin_mse", "kl"])
+@pytest.mark.parametrize("loss", ["kl"])
 def test_an_order_alone_is_for_ranknet(task: Task, tmp_path: Path, loss: str) -> None:
     place = teacher_of(tmp_path / "order", SCORES, order_only=True).path
     plan = TrainPlan(teacher_scores=place, training=replace(task.plan().training, loss=loss))
@@ -212,19 +199,6 @@ def test_an_order_alone_is_for_ranknet(task: Task, tmp_path: Path, loss: str) ->
     # it goes on to what else is wrong
     with pytest.raises(InputError, match="for the training queries; found none that fit"):
         group_source(task.collection, fitting)
-
-
-def test_scores_of_another_split_are_one_line(task: Task, tmp_path: Path) -> None:
-    place = teacher_of(tmp_path / "scores", SCORES, "dev", "test").path
-    plan = TrainPlan(teacher_scores=place, training=replace(task.plan().training, loss="kl"))
-    with pytest.raises(
-        InputError,
-        match=(
-            "wanted a teacher's scores of split 'train'; found those of 'dev', 'test'; give the "
-            "--split"
-        ),
-    ):
-        group_source(task.collection, plan)
 
 
 def test_a_student_learns_a_teachers_order(task: Task, tmp_path: Path) -> None:

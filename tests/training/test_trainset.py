@@ -11,18 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run
-from positionbias.models.checkpoint import load_checkpoint
 from positionbias.training.config import TrainConfig
 from positionbias.training.train import TrainPlan, train_model
 from positionbias.training.trainsets.sample import StoredGroups
 
-from .conftest import Task, stop_at
+from .conftest import Task
 
 
 def stored(folder: Path, groups: list[TrainingGroup], *splits: str) -> Groups:
@@ -88,22 +86,6 @@ def test_several_negatives_are_different_ones_and_small_groups_stay_whole(tmp_pa
     assert large in [group for _, group in whole.epoch(0)]
 
 
-def test_a_training_on_stored_groups_resumes_to_the_same_weights(
-    task: Task, tmp_path: Path
-) -> None:
-    groups = trainset(task, tmp_path / "set")
-    plan = replace(task.plan(), candidates=None, trainset=groups.path)
-    whole = train_model(task.collection, plan, tmp_path / "whole.ckpt")
-    with pytest.raises(KeyboardInterrupt):
-        train_model(task.collection, plan, tmp_path / "cut.ckpt", on_validation=stop_at(4))
-    again = train_model(task.collection, plan, tmp_path / "cut.ckpt", resume=True)
-    for name, weight in whole.model.state_dict().items():
-        assert torch.equal(weight, again.model.state_dict()[name]), name
-    manifest = load_checkpoint(tmp_path / "whole.ckpt").manifest
-    assert manifest.input("trainset").checksum == groups.checksum  # type: ignore[union-attr]
-    assert manifest.content["training_groups"] == len(groups)
-
-
 def test_groups_of_another_split_are_one_line(task: Task, tmp_path: Path) -> None:
     groups = stored(
         tmp_path / "set", [TrainingGroup("q", ("p", "n"), (1, 0))], "validation", "test"
@@ -115,28 +97,6 @@ def test_groups_of_another_split_are_one_line(task: Task, tmp_path: Path) -> Non
         train_model(task.collection, plan, tmp_path / "tk.ckpt")
 
 
-def test_a_set_of_several_splits_names_them_itself(task: Task, tmp_path: Path) -> None:
-    relevant = {split: task.collection.qrels(split) for split in ("train", "test")}
-    pairs = [
-        TrainingGroup(q.query_id, (q.passage_id, relevant["train"][-1].passage_id), (1, 0))
-        for q in relevant["test"][:9]
-    ]
-    groups = stored(
-        tmp_path / "set", [*trainset(task, tmp_path / "other"), *pairs], "train", "test"
-    )
-    plan = TrainPlan(
-        trainset=groups.path,
-        **{
-            name: getattr(task.plan(), name)
-            for name in ("validation_candidates", "model", "training")
-        },
-    )
-    assert (plan.split, plan.splits) == (None, ("train", "test"))
-    made = train_model(task.collection, plan, tmp_path / "tk.ckpt")
-    assert made.manifest.content["training_groups"] == len(groups) == 39
-    assert "split" not in made.manifest.settings
-
-
 @pytest.mark.parametrize(
     ("given", "loss", "complaint"),
     [
@@ -144,11 +104,6 @@ def test_a_set_of_several_splits_names_them_itself(task: Task, tmp_path: Path) -
             (),
             "hinge",
             "--candidates, --trainset, --teacher-scores: wanted one of them; found none; give one",
-        ),
-        (
-            ("candidates", "trainset"),
-            "hinge",
-            "--candidates, --trainset: wanted one of the two; found both; give one",
         ),
         (
             ("candidates", "teacher_scores"),
@@ -159,13 +114,12 @@ def test_a_set_of_several_splits_names_them_itself(task: Task, tmp_path: Path) -
             ),
         ),
         (("candidates",), "kl", "--loss: wanted --teacher-scores beside kl; found none"),
-        (
-            ("candidates", "teacher_scores", "teacher_depth"),
-            "kl",
-            "--teacher-depth: wanted --teacher-scores alone; found 7 beside",
-        ),
     ],
-    ids=["neither", "both", "scores for nothing", "no teacher", "two depths"],
+    ids=[
+        "neither",
+        "scores for nothing",
+        "no teacher",
+    ],
 )
 def test_where_groups_come_from(given: tuple[str, ...], loss: str, complaint: str) -> None:
     places: dict[str, Any] = {name: 7 if name == "teacher_depth" else Path(name) for name in given}

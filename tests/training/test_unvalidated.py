@@ -8,13 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from positionbias.core.errors import SettingError
-from positionbias.core.rows import Collected
 from positionbias.core.run import read_run
 from positionbias.training.batches import TrainingTexts, batches
 from positionbias.training.build import build_model
 from positionbias.training.devices import find_devices
-from positionbias.training.measured import training_rows
 from positionbias.training.trainer import Trainer
 from positionbias.training.trainsets.sample import make_sampler
 
@@ -36,33 +33,6 @@ def test_the_last_weights_are_kept(task: Task, tmp_path: Path) -> None:
         assert torch.equal(weight, model.state_dict()[name]), name
 
 
-def test_what_it_says_of_itself(task: Task, tmp_path: Path) -> None:
-    checkpoint = task.train(
-        tmp_path / "tk.ckpt", task.plan(validation_candidates=None, max_steps=5)
-    )
-    content = checkpoint.manifest.content
-    assert checkpoint.depth is None
-    assert (content["weights"], content["best_step"], content["steps"]) == ("the last", 5, 5)
-    assert (content["validation_ndcg@10"], content["depth"], content["stopped"]) == (
-        None,
-        None,
-        "5 steps",
-    )
-    assert [item.role for item in checkpoint.manifest.inputs] == ["collection", "candidates"]
-    log = checkpoint.training.log
-    assert [row["step"] for row in log] == [2, 4, 5]
-    assert all(
-        row["loss"] > 0 and row["ndcg"] is row["depth"] is row["mats"] is None for row in log
-    )
-    made = Collected({"model": "tk"})
-    training_rows(made, checkpoint.path)
-    assert {"loss", "training"} <= set(made.rows["measure"])
-    assert "validation nDCG@10" not in set(made.rows["measure"])
-    ends = made.rows.query("measure == 'training'").set_index("statistic")
-    assert (ends.loc["step kept", "value"], ends.loc["end", "reason"]) == (5, "5 steps")
-    assert "validation" not in ends.index
-
-
 def test_with_validation_the_manifest_says_that(uninterrupted) -> None:
     assert uninterrupted.manifest.content["weights"] == "the best on validation"
 
@@ -78,18 +48,3 @@ def test_epochs_are_whole_passes(
     checkpoint = task.train(tmp_path / "tk.ckpt", plan)
     (row,) = checkpoint.training.log
     assert (row["step"], row["pairs"]) == (steps, pairs)
-
-
-def test_epochs_with_validation(task: Task, tmp_path: Path) -> None:
-    checkpoint = task.train(tmp_path / "tk.ckpt", task.plan(epochs=1, max_steps=100))
-    assert [row["step"] for row in checkpoint.training.log] == [0, 2, 4]
-    assert checkpoint.depth is not None
-
-
-def test_a_training_that_diverges_says_so(task: Task, tmp_path: Path) -> None:
-    plan = task.plan(validation_candidates=None, learning_rate=1e30, max_steps=50)
-    with pytest.raises(
-        SettingError,
-        match="--learning-rate: wanted a finite loss; found .*; what was saved before is in",
-    ):
-        task.train(tmp_path / "tk.ckpt", plan)
