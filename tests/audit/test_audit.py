@@ -4,28 +4,22 @@ and order changes nothing.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from positionbias.audit.answers import Contrast, Preference, Question
-from positionbias.audit.audit import MANIPULATIONS, audit, make_task, orders_wanted
+from positionbias.audit.audit import audit, make_task, orders_wanted
 from positionbias.audit.manipulate import Measured
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Measurement, System, Task
 from positionbias.audit.words import sentences_of
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.run import Run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.models.user_code import UserFunction
 from positionbias.planted.generator import PlantedSettings
-from tests.audit.scorers import blind
-from tests.audit.tasks import counts_of, same_rows, verdict_of
+from tests.audit.tasks import same_rows, verdict_of
 from tests.tiny import planted
 
 SETTINGS = AuditSettings(needles=60, depth=8)
@@ -92,19 +86,6 @@ def test_each_preference_is_named_by_its_side(results: list[Measurement]) -> Non
         assert (found.preference, found.effects) == (Preference.NONE, ())
 
 
-def test_a_listwise_scorer_has_an_order_bias_and_none_in_its_passages(task: Task) -> None:
-    settings = replace(SETTINGS, needles=20)
-    found = audit(task, [system("first_placed")], settings)
-    of_list = verdict_of(found, "first_placed", Question.LIST)
-    assert (of_list.preference, of_list.exceeds) == (Preference.FIRST, True)
-    # from the first of eight places to the last it loses 3 words in common: most of the list
-    assert 3 < (of_list.effects[0].value or 0) < 7
-    of_passage = verdict_of(found, "first_placed")
-    assert of_passage.preference == Preference.NONE
-    assert (of_passage.effects[0].low, of_passage.effects[0].high) == (0, 0)
-    assert counts_of(found, MANIPULATIONS)["scores"] == "listwise"
-
-
 @pytest.mark.parametrize(
     ("spread", "noise", "queries", "orders"),
     [
@@ -159,30 +140,6 @@ def test_order_of_queries_candidates_and_judgements_changes_nothing(
     same_rows(task, kept, compared, rtol=1e-9, atol=1e-9)
 
 
-def test_the_texts_that_are_told_before_are_about_those_that_are_scored(
-    task: Task,
-) -> None:
-    """Ranking, rotation, and moved sentences, by what the pilot tells."""
-    counts: list[int] = []
-    said: dict[str, int] = {}
-
-    def counted(query: str, passages: Sequence[str]) -> list[float]:
-        counts.append(len(passages))
-        return blind(query, passages)
-
-    def tell(line: str) -> None:
-        if found := re.search(r"about ([\d,]+) texts to score", line):
-            said["told"], said["before"] = int(found[1].replace(",", "")), sum(counts)
-
-    audit(
-        task,
-        [System("counted", model=UserFunction(counted))],
-        replace(SETTINGS, reads=500),
-        tell=tell,
-    )
-    assert said["told"] == pytest.approx(sum(counts) - said["before"], rel=0.25)
-
-
 @pytest.mark.parametrize("name", ["broken", "short"])
 def test_a_scorer_that_gives_no_scores_is_one_line_that_names_the_query(
     task: Task, name: str
@@ -204,16 +161,3 @@ def test_one_query_alone_is_measured_as_far_as_it_goes(collection: Collection) -
     task = make_task(collection, "test", run, SETTINGS, queries=1)
     found = audit(task, [system("blind")], SETTINGS)
     assert verdict_of(found, "blind").preference == Preference.UNKNOWN
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"measure": "nothing"}, "nothing"),
-        ({"depth": 0}, "--depth: wanted at least 1"),
-    ],
-    ids=["no measure", "depth"],
-)
-def test_settings_out_of_range_name_their_flag(changes: dict, message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        AuditSettings(**changes)

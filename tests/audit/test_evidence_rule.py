@@ -4,7 +4,6 @@ says so.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Sequence
@@ -29,7 +28,6 @@ from positionbias.audit.evidence import (
 )
 from positionbias.audit.settings import Audited, AuditSettings, Limits
 from positionbias.audit.words import sentences_of
-from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
@@ -40,6 +38,7 @@ from positionbias.models.kinship import kinship, shares_weights
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.ranking.config import RankingConfig
 from tests.audit.scorers import blind, front_lover
+from tests.commands import posbias
 from tests.dense.conftest import saved_dot
 
 SETTINGS = AuditSettings()
@@ -212,25 +211,11 @@ def test_judgements_alone_give_a_signed_verdict_that_names_its_rule(judged: Path
     )
 
 
-def test_the_command_names_the_model_that_chooses_and_refuses_the_audited_one(
-    judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_command_refuses_the_audited_model_as_chooser(
+    judged: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def posbias(*arguments: object) -> tuple[int | str | None, str, str]:
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        output = capsys.readouterr()
-        return stop.value.code, output.out, output.err
-
     given = ("audit", judged, "--model", "tests.audit.scorers:front_lover", "--evidence")
-    out = ("--set", "depth=6", "--json", "--out", tmp_path / "audited")
-    code, printed, _ = posbias(*given, "tests.audit.scorers:blind", *out)
-    assert code == 0
-    assert {row["rule"] for row in json.loads(printed)["rows"]} == {"tests.audit.scorers:blind"}
-    (verdict, _) = pb.load(tmp_path / "audited").verdicts
-    said = sentences_of("mine", verdict)
-    assert "of moving the sentence chosen by tests.audit.scorers:blind" in said[0]
-    assert said[-1].endswith("which were not measured.")
-    code, printed, errors = posbias(*given, "tests.audit.scorers:front_lover")
+    code, printed, errors = posbias(capsys, *given, "tests.audit.scorers:front_lover")
     assert (code, printed, errors.count("\n")) == (2, "", 1)
     assert "wanted a model apart from those audited and their base" in errors
 

@@ -20,7 +20,6 @@ from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Task
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run
@@ -177,8 +176,3 @@ def test_fillers_are_no_candidates_and_hold_no_answer(tmp_path: Path) -> None:
 
 def replace_answer(answer: Answer) -> Answer:
     return answer._replace(text="w7", start=None, end=None)
-
-
-def test_one_length_alone_is_no_list_of_them() -> None:
-    with pytest.raises(SettingError, match="lengths: wanted a tuple; found 128"):
-        AuditSettings(lengths=128)  # type: ignore[arg-type]

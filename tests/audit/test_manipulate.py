@@ -214,28 +214,6 @@ class Counting:
         return Counter((query, text) for query, texts in self.lists for text in texts)
 
 
-def test_a_text_is_asked_for_once_and_more_orders_ask_for_theirs_alone(invented: Task) -> None:
-    counting = Counting()
-    how, known = manipulation(invented, counting), Asked()
-    few, many = (
-        make_trials(invented, invented.query_ids, most=99, orders=orders, seed=1)[0]
-        for orders in (2, 6)
-    )
-    for one, more in zip(few, many, strict=True):
-        assert list(more.compared)[: len(one.compared)] == list(one.compared)
-        assert more.placebo_query == one.placebo_query != one.query_id
-    ask(how, few, known, "two orders")
-    # the placebo query is asked for both rotated texts
-    asked = sum(len(one.texts) + 2 for one in few)
-    assert known.texts == asked == sum(counting.pairs.values())
-    before = dict(known)
-    ask(how, few, known, "again")
-    assert known.texts == asked
-    ask(how, many, known, "six orders")
-    assert known.texts == sum(len(one.texts) + 2 for one in many) == sum(counting.pairs.values())
-    assert {key: known[key] for key in before} == before
-
-
 def test_a_pointwise_scorer_gets_a_query_s_texts_in_a_drawn_order(invented: Task) -> None:
     counting = Counting()
     trials, _ = make_trials(invented, invented.query_ids, most=99, orders=4, seed=1)

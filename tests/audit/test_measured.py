@@ -248,10 +248,3 @@ def test_raw_effects_are_those_of_shares_alone(task: Task) -> None:
     ]
     read_back(task, results)
     scores_add_up(task, results)
-
-
-def test_an_effect_with_one_end_loses_it(task: Task) -> None:
-    half = Effect(Contrast.ENDS, WORTH, -0.3, None, 0.1, queries=60)
-    results = [Measurement("mine", RERANKER, passage(UNKNOWN, [half]))]
-    (given,) = given_in(audit_rows(task, results).rows)
-    assert given.verdict.effects == [replace(half, high=None)]

@@ -25,10 +25,8 @@ from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.ops.audit import retrievers
 from positionbias.planted.generator import PlantedSettings
-from positionbias.positions.rotate import Rotation
-from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
-from tests.audit.bags import Bags, bag_checkpoint
+from tests.audit.bags import bag_checkpoint
 from tests.audit.tasks import rows_in, same_rows, verdict_of
 from tests.tiny import collection_of, planted
 
@@ -105,22 +103,6 @@ def test_one_that_reads_all_words_changes_nowhere_at_all(results: list[Measureme
     assert {(one.value, one.low, one.high) for one in verdict.effects if one.unit != "nDCG@10"} == {
         (0, 0, 0)
     }
-
-
-def test_every_passage_is_read_once_a_wording_in_stored_order(
-    collection: Collection, task: Task
-) -> None:
-    checkpoint = bag_checkpoint("whole")
-    retriever = Retriever(checkpoint, collection, task.queries, depth=5)
-    assert isinstance(checkpoint.model, Bags)
-    stored = list(collection.passages())
-    for rotation in (Rotation(seed=3), Rotation(seed=4)):
-        checkpoint.model.read.clear()
-        run = retriever.rank("run", "", RotatedTexts(collection, rotation))
-        assert checkpoint.model.read == [
-            rotation.apply(passage.text, passage.passage_id) for passage in stored
-        ]
-        assert run.depth == 5
 
 
 def test_at_the_depth_of_the_collection_it_is_re_ranking_all_passages(

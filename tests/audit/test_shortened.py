@@ -87,20 +87,6 @@ def test_a_limit_that_only_filled_texts_pass_is_no_preference(
     assert verdict.reads is None or words - 9 <= verdict.reads <= words
 
 
-def test_where_the_filler_does_not_fit_there_is_no_middle(task: Task) -> None:
-    verdict = verdict_of(task, stopping(25), 25)
-    assert (verdict.preference, verdict.within) == (Preference.UNREAD, Preference.NONE)
-    read = {
-        one.contrast: one
-        for one in verdict.effects
-        if one.subset == READ_WHOLE and one.unit == "worth"
-    }
-    assert {contrast: (one.value, one.queries) for contrast, one in read.items()} == {
-        Contrast.ENDS: (0, 60),
-        Contrast.ROTATION: (0, 60),
-    }
-
-
 def test_shortened_passages_keep_the_evidence_and_leave_out_no_more_than_they_must(
     task: Task,
 ) -> None:

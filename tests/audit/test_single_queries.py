@@ -108,8 +108,5 @@ def test_no_text_is_on_the_page_where_none_is_wanted_or_the_collection_is_gone(
     whole, without = page("whole.html"), page("without.html", "--no-texts")
     assert all(question in whole and question not in without for question in questions)
     assert all(name in without for name in queries)
-    found = positionbias.load(place)
-    found.report(tmp_path / "mine.html", texts=False)
-    assert questions[0] not in (tmp_path / "mine.html").read_text("utf-8")
     collection.path.rename(collection.path.with_name("elsewhere"))
     assert questions[0] not in page("gone.html")

@@ -15,7 +15,6 @@ from positionbias.audit.audit import make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Measurement, RotatedRun, System, Task
 from positionbias.audit.two_runs import (
-    TWO_RUNS,
     _shared,
     found_cut,
     moves_of,
@@ -34,7 +33,7 @@ from positionbias.planted.generator import PlantedSettings
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from tests.audit.scorers import blind, end_lover, front_lover
-from tests.audit.tasks import counts_of, read_again, same_rows, verdict_of
+from tests.audit.tasks import same_rows, verdict_of
 from tests.tiny import planted
 
 SETTINGS = AuditSettings(depth=8)
@@ -110,35 +109,6 @@ def test_a_preference_is_named_by_its_side(
     sign = -1 if preference == Preference.FRONT else 1
     assert all(sign * one.value > 0 for one in found.effects if one.value is not None)
     assert said_of(found)[0].startswith(f"mine {preference}: ")
-
-
-def test_counts_add_up_and_are_read_again(
-    task: Task, rotated: list[Collection], tmp_path: Path
-) -> None:
-    found = judged(front_lover, task, rotated)
-    counts = counts_of(found, TWO_RUNS)
-    rows = read_again(task, found, tmp_path / "r").query("measure == @TWO_RUNS")
-    assert dict(zip(rows.statistic, rows.value, strict=True)) == counts
-    left_out = sum(
-        counts[name]
-        for name in (
-            "sentences cut through",
-            "passages left as they were",
-            "passages of one sentence",
-        )
-    )
-    assert counts["moves"] + left_out == 2 * counts["queries"]
-    assert (counts["rotations"], counts["rank cut-off"]) == (2, 8)
-
-
-def test_the_order_of_queries_changes_nothing(task: Task, rotated: list[Collection]) -> None:
-    runs = [run_of(front_lover, task, one) for one in (task.collection, *rotated)]
-    turned = [run.only(reversed(list(run)), run.name) for run in runs]
-    first, second = (
-        verdict_on(task, of[0], [RotatedRun(*pair) for pair in zip(rotated, of[1:], strict=True)])
-        for of in (runs, turned)
-    )
-    same_rows(task, first, second)
 
 
 def test_scores_change_nothing_but_ranks_do(task: Task, rotated: list[Collection]) -> None:
@@ -217,18 +187,6 @@ def test_what_is_no_rotation_of_the_collection_is_refused(tmp_path: Path) -> Non
     assert "the 2 passages of" in refused({"p1": fine["p1"]})
     assert "query 'q1'" in refused(fine, question="who came?")
     assert "split 'test'" in refused(fine, split="dev")
-
-
-def test_runs_of_other_passages_or_queries_are_refused(
-    task: Task, rotated: list[Collection]
-) -> None:
-    right = run_of(blind, task, task.collection)
-    strange = Run("strange", [(task.query_ids[0], ["nowhere"], [1.0])])
-    other = Run("other", [("nobody", [task.collection.passage_ids()[0]], [1.0])])
-    for wrong, named in ((strange, "nowhere"), (other, "nobody")):
-        for pair in ((wrong, right), (right, wrong)):
-            with pytest.raises(InputError, match=named):
-                verdict_on(task, pair[0], [RotatedRun(rotated[0], pair[1])])
 
 
 def test_a_run_alone_cannot_tell(task: Task) -> None:
