@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import log2
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -132,19 +131,6 @@ def test_contaminated_against_clean(rows: DataFrame) -> None:
     assert both["interval"] == "trainings and queries"
 
 
-def test_contaminated_against_clean_of_one_seed(once: DataFrame) -> None:
-    teacher = against_clean(once, TEACHER, "dl19", "dl19")
-    student = against_clean(once, STUDENT, "dl19", "dl19")
-    assert (teacher["interval"], teacher["trainings"]) == ("queries", 1)
-    # seven queries gain, and four: 2 of 2⁷ and of 2⁴ signs are as far out
-    assert (teacher["p"], student["p"]) == (2 / 128, 2 / 16)
-    # a family of four: teacher and student, on the two targets; the teacher's and the student's p
-    # are twice the same
-    assert (teacher["p_adjusted"], student["p_adjusted"]) == pytest.approx((8 / 128, 4 / 16))
-    # on the other target nothing differs
-    assert np.isnan(against_clean(once, TEACHER, "dl19", "dl20")["p"])
-
-
 def test_against_the_standard_teacher(rows: DataFrame) -> None:
     tested = rows.query(
         "against == 'the clean teacher' and statistic == 'difference' and seed == -1"
@@ -158,20 +144,6 @@ def test_against_the_standard_teacher(rows: DataFrame) -> None:
         for side in ("baseline", "candidate")
     ]
     assert [mean["value"] for mean in means] == pytest.approx([4.25 / 8, 1 / 3])
-
-
-def test_training_sets_and_trainings(rows: DataFrame) -> None:
-    sets = rows.query("measure == 'training set'").set_index(["source", "split", "statistic"])
-    assert sets.loc["none", "train", "share of groups"]["value"] == 1.0
-    # 8 ordinary groups, 8 of the target
-    assert sets.loc["dl20", "dl20", "share of groups"]["value"] == 0.5
-    assert sets.loc["dl20", "dl20", "queries"]["value"] == 8
-    steps = [
-        one(rows, STUDENT, "dl19", split="", measure="training", seed=seed,
-            statistic="steps")["value"]
-        for seed in (1, 2)
-    ]  # fmt: skip
-    assert steps == [100, 200]
 
 
 def findings(rows: DataFrame) -> dict[str, bool | None]:
@@ -233,41 +205,6 @@ def test_an_inflation_that_is_established(of_teachers: DataFrame) -> None:
     assert texts[teacher] is True
     (tile, _) = SHOWN.tiles(of_teachers)
     assert (tile.words, tile.welcome) == ("Significantly higher", False)
-
-
-def test_the_other_direction(tmp_path: Path) -> None:
-    """A teacher that is worse where it saw the judgements, a student of which nothing can be said;
-    targets that are not the paper's.
-    """
-
-    def worse(system: System, source: str, seed: int, target: str, query: int) -> int:
-        if system == TEACHER:
-            return (4 if query % 4 else 3) if source == target else 2
-        return 3 if (source == target) == (query % 2 == 0) else 2
-
-    made = contaminated_study(
-        tmp_path / "study", worse, targets=("one", "two"), queries=QUERIES, seeds=(1,)
-    )
-    texts = findings(measured(made))
-    teacher = beginning(texts, "Teacher BERT_CAT (LCE) on one")
-    assert "deflation is established" in teacher
-    assert texts[teacher] is False
-    student = beginning(texts, "Student TK (KL div.) on one")
-    assert "neither inflation nor deflation is established" in student
-    assert not any(text.startswith("Not learned") for text in texts)
-
-
-def test_three_trainings_are_tested_over_trainings_and_queries(tmp_path: Path) -> None:
-    """Two trainings more cannot make a difference sure that one training alone shows."""
-
-    def unsteady(system: System, source: str, seed: int, target: str, query: int) -> int:
-        return (1 if seed == 1 else 3) if source == target else 3
-
-    study = contaminated_study(tmp_path / "study", unsteady, queries=8, seeds=(1, 2, 3))
-    row = against_clean(measured(study), TEACHER, "dl19", "dl19")
-    assert (row["interval"], row["trainings"]) == ("trainings and queries", 3)
-    # gains of 0.5, 0 and 0 on all queries: t = (1/6) / (1/6) with 2 degrees of freedom
-    assert row["p"] == pytest.approx(2 * stats.t.sf(1, 2))
 
 
 def test_seeds_that_only_one_side_has_are_left_out_of_pairs(study: ContaminationStudy) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from pandas import DataFrame
 
-import positionbias
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import load
 from positionbias.experiments.step import Steps
@@ -74,13 +73,3 @@ def test_bad_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="found none for neural-1, neural-2, traditional-0"):
         run(settings(given, broken), tmp_path / "study")
     assert not (tmp_path / "study").exists()
-
-
-def test_what_does_not_fit_together_is_refused_from_python(tmp_path: Path) -> None:
-    asked = settings(task(tmp_path, "one"))
-    with pytest.raises(SettingError, match="study pooling: wanted no collection; found 1"):
-        positionbias.study("pooling", "squad", settings=asked, out=tmp_path / "study")
-    with pytest.raises(SettingError, match="settings: wanted PoolingSettings; found PoolSettings"):
-        positionbias.study("pooling", settings=PoolSettings(), out=tmp_path / "study")
-    with pytest.raises(SettingError, match="study: wanted one of .*; found 'pools'"):
-        positionbias.study("pools", settings=asked, out=tmp_path / "study")

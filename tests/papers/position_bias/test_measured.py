@@ -14,10 +14,9 @@ import pytest
 from pandas import DataFrame, Series
 
 from positionbias.core.interval import Interval
-from positionbias.core.manifest import Manifest
-from positionbias.core.rows import Collected, read_csv, save
+from positionbias.core.rows import read_csv
 from positionbias.evaluation.answers import Compared
-from positionbias.evaluation.records import Comparison, Facts
+from positionbias.evaluation.records import Comparison
 from positionbias.experiments.measured import system_cells
 from positionbias.papers.position_bias import (
     BASELINES,
@@ -32,14 +31,11 @@ from positionbias.papers.position_bias import (
 from positionbias.papers.position_bias.measured import (
     COLLECTIONS,
     PUBLISHED,
-    Trained,
     _Measuring,
 )
 from positionbias.papers.position_bias.settings import PositionBiasSettings
 from positionbias.papers.position_bias.shown import SHOWN
-from positionbias.probe.ats import AtsCurve
-from positionbias.probe.measured import MATS, similarity_rows
-from positionbias.probe.term_vectors import Probed
+from positionbias.probe.measured import MATS
 
 from .made_up import (
     NDCG,
@@ -233,29 +229,6 @@ def test_a_training_that_re_ranks_nothing_is_in_no_comparison_but_with_baselines
     assert (beside["value"], beside["trainings"]) == (pytest.approx(0.1), 2)
 
 
-def test_every_two_trainings_of_a_transfer_are_compared_on_original_passages(
-    tmp_path: Path,
-) -> None:
-    after = replace(TK, source="far (original)")
-    turned = replace(TK, source="far (rotated)")
-    values: MadeUp = {
-        (TK, "original", NDCG): {(seed, None): level(0.5, seed) for seed in SEEDS},
-        (after, "original", NDCG): {(seed, None): level(0.6, seed) for seed in SEEDS},
-        (turned, "original", NDCG): {(seed, 1): level(0.7, seed) for seed in SEEDS},
-    }
-    rows = made_up(tmp_path / "study", values, source="a test").measured().rows
-    tested = rows.query("statistic == 'difference' and seed == -1")
-    trainings = tested[tested["family"] == f"{TRAININGS}: {NDCG}"]
-    assert trainings.set_index(["source", "against"])["value"].to_dict() == pytest.approx(
-        {
-            ("far (original)", "source="): 0.1,
-            ("far (rotated)", "source="): 0.2,
-            ("far (rotated)", "source=far (original)"): 0.1,
-        }
-    )
-    assert set(tested["test"]) == {"original"}
-
-
 # -- remedies --------------------------------------------------------------------------------------
 
 
@@ -294,12 +267,6 @@ def test_a_bias_counts_by_its_size(
     assert compared(rows, REMEDIES, measure=MOVED)["value"] == pytest.approx(size, abs=0.02)
 
 
-def test_the_same_values_decide_nothing(tmp_path: Path) -> None:
-    rows = against_none(tmp_path / "study", spread(0.8), spread(-2.0))
-    assert compared(rows, REMEDIES, measure=NDCG)["answer"] == Compared.UNTESTED
-    assert compared(rows, REMEDIES, measure=MOVED)["answer"] == Compared.UNTESTED
-
-
 def test_advice_rests_on_several_trainings(tmp_path: Path) -> None:
     alone = against_none(tmp_path / "alone", spread(0.8, 2), spread(-0.1, 3))
     assert sentence(alone, "No remedy is shown to lower the bias")
@@ -336,32 +303,6 @@ def test_noise_of_many_trainings_is_no_bias(tmp_path: Path) -> None:
 
 
 # -- term similarity -------------------------------------------------------------------------------
-
-
-def test_mats_is_a_mean_over_trainings_beside_each(tmp_path: Path) -> None:
-    measuring = made_up(tmp_path / "study", {(TK, "original", NDCG): {(1, None): [0.5]}})
-    trained = []
-    for seed, value in ((1, 0.1), (2, 0.3)):
-        # MATS is the sum of both falls over the largest distance less 1
-        fall = 1 - value / 2
-        curve = AtsCurve(
-            [1.0, fall, fall], [20, 15, 15], [50, 40, 40], [0.0] * 3, [0.1, None, None]
-        )
-        place, made = tmp_path / f"probe-{seed}", Collected({"study": "mats", "collection": "c"})
-        similarity_rows(made, Probed("tk", curve, passages=500, at_limit=0, words=9, unknown=0))
-        save(place, made.rows, Manifest("results", "probe", "mats"))
-        facts = Facts(model="tk", training="original", seed=seed)
-        trained.append(Trained(facts, tmp_path, {}, {("original", None): place}))
-    measuring.study = replace(measuring.study, trained=trained)
-    measuring._similarity()
-    rows = measuring.made.rows
-    means = rows.query(f"measure == '{MATS}' and statistic == 'mean'")
-    assert dict(zip(means["seed"], means["value"], strict=True)) == pytest.approx(
-        {1: 0.1, 2: 0.3, -1: 0.2}
-    )
-    assert set(rows[rows["statistic"] == "fewest terms"]["value"]) == {15}
-    first = next(rows.query("measure == 'ATS'").itertuples())
-    assert (first.at, first.low, first.high) == pytest.approx((0, 0.9, 1.1))
 
 
 # -- the paper -------------------------------------------------------------------------------------
@@ -457,15 +398,3 @@ def test_figures_stand_beside_ours_only_of_the_papers_own_collection(tmp_path: P
     # of a remedy the paper prints nothing
     variants: MadeUp = {(ONCE, "original", NDCG): {(1, None): [0.5]}}
     assert set(printed(tmp_path / "variant", variants, "import squad")["model"]) == {""}
-
-
-def test_figures_of_a_transfer_need_both_collections(tmp_path: Path) -> None:
-    values: MadeUp = {
-        (replace(TK, source="first (original)"), "original", NDCG): {(1, None): [0.5]}
-    }
-    ours = printed(tmp_path / "both", values, "import squad", "import msmarco")
-    assert set(ours["source"]) == {"", "first (original)", "first (rotated)"}
-    # Table 1 of SQuAD; Table 5: three rows, three measures
-    assert len(ours) == 4 + 3 * 3
-    other = printed(tmp_path / "other", values, "import squad", "import planted")
-    assert set(other["source"]) == {""}

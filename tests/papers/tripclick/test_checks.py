@@ -12,14 +12,11 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run, write_run
-from positionbias.experiments import measured
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
-from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
-from positionbias.papers.tripclick.study import check_study, run_study
+from positionbias.papers.tripclick.study import run_study
 from positionbias.planted.generator import PlantedSettings, write_planted
 from tests.tiny import TINY
 
@@ -60,18 +57,8 @@ def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(
         ),
         (
             unjudged,
-            plain | {"validation": "validation"},
-            "wanted a relevant passage for a query of validation; found none",
-        ),
-        (
-            unjudged,
             plain | {"candidates": {"train": tmp_path / "train.run"}},
             "found 1 of 2 that are not in it, the first 'nothing'",
-        ),
-        (
-            unjudged,
-            plain | {"candidates": {"judged": tmp_path / "train.run"}},
-            "found 1 of 2 that are not in it",
         ),
     ):
         with pytest.raises(InputError) as caught:
@@ -79,16 +66,3 @@ def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(
         assert named in str(caught.value)
         assert "\n" not in str(caught.value)
     assert not (tmp_path / "study").exists()
-
-
-def test_a_given_run_of_training_queries_is_read_at_its_beginning(
-    planted: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    place = tmp_path / "train.run"
-    retrieve_run(planted, Retrieval("train", 3), Bm25Settings(), place)
-    with monkeypatch.context() as patch:
-        patch.setattr(measured, "read_run", lambda path: pytest.fail("read whole"))
-        patch.setattr(measured, "LOOKED_AT", 2)
-        check_study(planted, settings(candidates={"train": place}))
-    with pytest.raises(InputError, match="wanted queries of split 'test'; found none"):
-        check_study(planted, settings(candidates={"test": place}))

@@ -12,10 +12,10 @@ from positionbias.core.manifest import Manifest
 from positionbias.evaluation.records import Facts
 from positionbias.experiments.measured import system_cells
 from positionbias.papers.tripclick.measured import measure_tripclick
-from positionbias.papers.tripclick.shown import DEPTH_FIGURE, SHOWN
-from positionbias.report.html import report_tables, write_page
+from positionbias.papers.tripclick.shown import SHOWN
+from positionbias.report.html import report_tables
 from positionbias.report.page import load_study
-from positionbias.report.table import Table, as_csv, as_latex, as_text
+from positionbias.report.table import Table
 
 from .made_up import CAT, ORIGINAL, TK, TOGETHER, made_up
 
@@ -86,53 +86,3 @@ def test_table_1(tables: dict[str, Table]) -> None:
     assert ["BERT_CAT, SciBERT", "", "published", "0.294", "0.595", "–", "–"] in lines
     assert sum(line[2] == "published" for line in lines) == 12  # every line that is on head
     assert any("Establishing Strong Baselines" in note for note in table.notes)
-
-
-def test_table_2(tables: dict[str, Table]) -> None:
-    table = tables["tripclick-retrieval"]
-    measures = ["Judged@10", "nDCG@10", "RR@10", "R@100", "R@200", "R@1000"]
-    assert [column.name for column in table.columns][-6:] == measures
-    lines = texts(table)
-    assert lines[0][:2] == ["head_test.dctr", "BM25"]
-    assert lines[0][-6].startswith("50.0\u00a0%")
-    (line_14,) = [line for line in lines if line[1] == "BERT_DOT, SciBERT"]
-    assert line_14[-6:] == ["41.0\u00a0%", "0.243", "0.530", "0.562", "0.640", "0.793"]
-    assert [line[1] for line in lines if line[0] == "own"] == ["BM25", "BERT_DOT, scibert"]
-
-
-def test_the_other_tables(tables: dict[str, Table]) -> None:
-    table = tables["tripclick-sets"]
-    names = [column.name for column in table.columns]
-    first, second = (dict(zip(names, line, strict=True)) for line in texts(table))
-    # a clicked passage a query, two negatives of each
-    assert (first["Groups"], first["Queries"], first["Positives"]) == ("40", "20", "20")
-    assert (second["Training set"], second["Share false"]) == ("original", "50.0\u00a0%")
-    gains = texts(tables["tripclick-negatives"])
-    assert gains[0][:5] == [
-        "head_test.dctr",
-        "nDCG@10",
-        "BERT_CAT, scibert",
-        "original",
-        "regenerated",
-    ]
-    ends = texts(tables["training"])
-    assert ends[0] == ["BERT_CAT, scibert (regenerated)", "1", "0.800", "200", "finished"]
-    for table in tables.values():
-        for write in (as_text, as_csv, as_latex):
-            assert write(table)
-
-
-def test_the_depth_curves_are_what_was_measured(rows: DataFrame) -> None:
-    figure = DEPTH_FIGURE.draw(rows)
-    (axes,) = [axes for axes in figure.axes if axes.axison]
-    curves = {tuple(round(float(y), 3) for y in line.get_ydata()) for line in axes.lines}
-    # TK 1 / log2 3; BERT_CAT (19 + 1 / log2 3) / 20; both BM25's 1 / log2 6 where only three are
-    # re-ranked
-    assert curves == {(0.387, 0.631, 0.631), (0.387, 0.982, 0.982)}
-
-
-def test_the_page(saved: Path, tmp_path: Path) -> None:
-    page = write_page(load_study(saved), tmp_path / "page.html").read_text()
-    assert "Re-ranking and retrieval on clicks" in page
-    assert "What models were trained on" in page
-    assert "Does it beat BM25 on head_test.dctr?" in page

@@ -166,42 +166,12 @@ def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> N
     ("changes", "named"),
     [
         (
-            {"tests": (JudgedSplit("train"),)},
-            "--source, --test-split, --validation-split: wanted at least one, each once",
-        ),
-        ({"depth": 13}, "--depth: wanted at most --retrieval-depth"),
-        ({"trainsets": {"original": Path("x")}}, "--trainset: wanted at least one, each once"),
-        ({"candidates": {"dev": Path("x")}}, "--candidates: wanted some of train, test"),
-        ({"negatives_of": {"a b": TRUE}}, "wanted a name of letters"),
-        (
-            {"models": (ModelSettings("tk", TINY, TrainConfig(group_size=6)),)},
-            "--group-size: wanted 2, as models are trained on triples; found 6",
-        ),
-    ],
-    ids=lambda value: value.split(":")[0].replace(" ", "-") if isinstance(value, str) else "",
-)
-def test_bad_settings_are_one_line(changes: dict[str, Any], named: str) -> None:
-    with pytest.raises(SettingError) as caught:
-        settings(**changes)
-    assert named in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"tests": (JudgedSplit("dev"),)}, "found no dev"),
-        (
             {"tests": (JudgedSplit("test", "dctr"),)},
             "wanted judgements 'dctr' of split 'test'; found true, passed-over",
         ),
-        (
-            {"negatives_of": {"original": "skipped"}},
-            "wanted judgements 'skipped' of split 'train'",
-        ),
         ({"complete_qrels": "all"}, "wanted judgements 'all' of split 'train'"),
     ],
-    ids=["split", "test-judgements", "negatives", "truth"],
+    ids=["test-judgements", "truth"],
 )
 def test_what_is_not_in_the_collection_is_one_line(
     collection: Collection, tmp_path: Path, changes: dict[str, Any], named: str

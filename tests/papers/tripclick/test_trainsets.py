@@ -39,16 +39,6 @@ def test_which_triples_a_judged_set_has(tmp_path: Path) -> None:
         assert set(Counter(group.query_id for group in made).items()) == triples
 
 
-def test_a_set_does_not_depend_on_the_order_of_judgements(tmp_path: Path) -> None:
-    of = settings(negatives=1, negatives_of={"own": "own"})
-    sets = []
-    for order in (1, -1):
-        found, run = judged_collection(tmp_path / f"judged-{order}", order)
-        sets.append(list(write_study_set(tmp_path / f"set-{order}", found, run, of.sets[1], of)))
-    assert sets[0] == sets[1]
-    assert len(sets[0]) == 2
-
-
 def test_false_negatives_are_counted_by_the_complete_judgements(tmp_path: Path) -> None:
     found, _ = judged_collection(tmp_path / "judged")
     groups = [
