@@ -10,14 +10,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.encoder import load_encoder, open_encoder
-from positionbias.models.protocols import PassageEncoder, Ranker
 from positionbias.models.shapes import BertCatConfig, Head
 from positionbias.models.tensors import load_tensors, save_tensors
 
@@ -43,15 +40,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> BertCat:
 def scores(model: BertCat, queries: list[str], passages: list[str]) -> torch.Tensor:
     with torch.no_grad():
         return model(**model.inputs(model.read_queries(queries), model.read_passages(passages)))
-
-
-def test_it_is_a_ranker_and_encodes_nothing_alone(model: BertCat) -> None:
-    assert isinstance(model, Ranker)
-    assert not isinstance(model, PassageEncoder)
-    assert model.room == 27
-    roles = model.parameter_roles()
-    assert (roles["embedding"], roles["kernels"]) == ([], [])
-    assert {id(part) for part in roles["body"]} == {id(part) for part in model.parameters()}
 
 
 @pytest.mark.parametrize("architecture", ["bert", "distilbert", "electra", "roberta", "modernbert"])
@@ -80,17 +68,6 @@ def test_scores_are_those_of_plain_transformers(architecture: str, tmp_path: Pat
     found = scores(model, QUERIES, PASSAGES)
     assert torch.allclose(found, wanted, atol=1e-5)
     assert found.std() > 0.01
-
-
-@given(order=st.permutations(range(4)), size=st.integers(1, 4))
-def test_padding_and_batch_order_change_nothing(
-    model: BertCat, order: list[int], size: int
-) -> None:
-    whole = scores(model, ["what is the lamp"], PASSAGES)
-    for start in range(0, 4, size):
-        batch = order[start : start + size]
-        found = scores(model, ["what is the lamp"], [PASSAGES[index] for index in batch])
-        assert torch.allclose(found, whole[batch], atol=1e-5)
 
 
 def test_empty_sides_score_finitely(model: BertCat) -> None:
@@ -212,51 +189,6 @@ def test_it_is_saved_as_a_sequence_classifier(
     assert torch.allclose(half, logits, atol=0.02)
 
 
-def test_a_head_reads_back_to_the_bit_after_training(tmp_path: Path) -> None:
-    for architecture in ("bert", "distilbert"):
-        model = BertCat(
-            BertCatConfig(30), load_encoder(saved(architecture, tmp_path / architecture))
-        )
-        assert model.head is not None
-        with torch.no_grad():
-            model.head.weight.mul_(torch.logspace(-9, 4, 16))
-        model.save(tmp_path / f"{architecture}.cat")
-        again = BertCat.load(tmp_path / f"{architecture}.cat", asdict(model.config))
-        assert again.head is not None
-        assert torch.equal(again.head.weight, model.head.weight)
-        assert torch.equal(again.head.bias, model.head.bias)
-        assert {name for name, _ in again.named_parameters()} == {
-            name for name, _ in model.named_parameters()
-        }
-
-
-def test_transformers_finds_no_model_where_its_classifier_has_another_head(tmp_path: Path) -> None:
-    from transformers import AutoModelForSequenceClassification
-
-    BertCat(BertCatConfig(30), load_encoder(saved("modernbert", tmp_path / "first"))).save(
-        tmp_path / "cat"
-    )
-    with pytest.raises((OSError, ValueError), match=r"Unrecognized model|config\.json"):
-        AutoModelForSequenceClassification.from_pretrained(tmp_path / "cat")
-
-
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
-def test_saved_and_loaded_it_is_the_same(architecture: str, tmp_path: Path) -> None:
-    model = BertCat(
-        BertCatConfig(pair_length=30), load_encoder(saved(architecture, tmp_path / "first"))
-    ).eval()
-    model.save(tmp_path / "again")
-    again = BertCat.load(tmp_path / "again", asdict(model.config)).eval()
-    assert again.config == model.config
-    assert torch.equal(scores(again, QUERIES, PASSAGES), scores(model, QUERIES, PASSAGES))
-    again.save(tmp_path / "third")  # and the same bytes once more
-    for item in (tmp_path / "again").rglob("*.*"):
-        if item.is_file():
-            assert (
-                tmp_path / "third" / item.relative_to(tmp_path / "again")
-            ).read_bytes() == item.read_bytes(), item.name
-
-
 @pytest.mark.parametrize("ours", [True, False], ids=["ours", "another's"])
 def test_a_head_that_is_gone(ours: bool, model: BertCat, tmp_path: Path) -> None:
     place = tmp_path / "cat"
@@ -268,18 +200,6 @@ def test_a_head_that_is_gone(ours: bool, model: BertCat, tmp_path: Path) -> None
     )
     with pytest.raises(InputError, match="no tensor .*classifier.bias, classifier.weight; give"):
         BertCat.load(place, asdict(model.config)) if ours else load_checkpoint(place)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"pair_length": 0}, "--pair-length: wanted at least 1; found 0"),
-        ({"head": "wide"}, "head: wanted one of linear, relevance, transformers; found 'wide'"),
-    ],
-)
-def test_settings_out_of_range(settings: dict, message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        BertCatConfig(**settings)
 
 
 def test_a_pair_longer_than_the_positions_is_refused(model: BertCat) -> None:

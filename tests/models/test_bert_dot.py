@@ -4,20 +4,16 @@ alone.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given
-from hypothesis import strategies as st
 
 from positionbias.core.errors import SettingError
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.encoder import load_encoder
-from positionbias.models.protocols import PassageEncoder, TermEncoder
 from positionbias.models.shapes import BertDotConfig
 
 from ..tiny import tiny_encoder
@@ -42,13 +38,6 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> BertDot:
 def scores(model: BertDot, queries: list[str], passages: list[str]) -> torch.Tensor:
     with torch.no_grad():
         return model(**model.inputs(model.read_queries(queries), model.read_passages(passages)))
-
-
-def test_it_encodes_passages_as_one_vector(model: BertDot) -> None:
-    assert isinstance(model, PassageEncoder)
-    assert not isinstance(model, TermEncoder)
-    assert (model.dimension, model.room) == (16, 18)
-    assert len(model.parameter_roles()["body"]) == len(list(model.parameters()))
 
 
 @pytest.mark.parametrize("architecture", ["bert", "distilbert", "electra", "roberta", "modernbert"])
@@ -82,22 +71,6 @@ def test_scores_are_those_of_plain_transformers(
     assert found.std() > 0.01
 
 
-@given(order=st.permutations(range(4)), size=st.integers(1, 4))
-@pytest.mark.parametrize("shape", [{}, {"pooling": "mean"}], ids=["cls", "mean"])
-def test_padding_and_batch_order_change_nothing(
-    model: BertDot, shape: dict[str, Any], order: list[int], size: int
-) -> None:
-    same = BertDot(BertDotConfig(**LENGTHS, **shape), model.encoder).eval()
-    rows = same.read_passages(PASSAGES)
-    with torch.no_grad():
-        whole = same.encode_passages(rows)[0]
-        for start in range(0, 4, size):
-            batch = order[start : start + size]
-            vectors, mask = same.encode_passages([rows[index] for index in batch])
-            assert torch.allclose(vectors, whole[batch], atol=1e-5)
-            assert mask.tolist() == [[True]] * len(batch)
-
-
 def test_a_dot_product_by_hand(model: BertDot) -> None:
     query, passage = torch.tensor([[[1.0, 2.0]]]), torch.tensor([[[3.0, 4.0]], [[0.5, -1.0]]])
     masks = torch.ones(1, 1, dtype=torch.bool), torch.ones(2, 1, dtype=torch.bool)
@@ -119,43 +92,6 @@ def test_empty_sides_score_finitely(model: BertDot) -> None:
     found = scores(model, ["", "gate"], ["", "", "lamp", ""])
     assert found.isfinite().all()
     assert found.shape == (4,)
-
-
-def test_a_prompt_is_read_before_the_text(model: BertDot) -> None:
-    prompted = BertDot(
-        BertDotConfig(**LENGTHS, query_prompt="what: ", passage_prompt="of "), model.encoder
-    ).eval()
-    assert prompted.read_queries(["lamp"]) == model.read_queries(["what: lamp"])
-    assert prompted.read_passages(["lamp"]) == model.read_passages(["of lamp"])
-
-
-@pytest.mark.parametrize("architecture", ["bert", "roberta", "modernbert"])
-def test_saved_and_loaded_it_is_the_same(architecture: str, tmp_path: Path) -> None:
-    shape = (
-        {"pooling": "mean", "normalize": True, "query_prompt": "what: "}
-        if architecture == "roberta"
-        else {}
-    )
-    model = BertDot(
-        BertDotConfig(**LENGTHS, **shape), load_encoder(saved(architecture, tmp_path / "first"))
-    ).eval()
-    model.save(tmp_path / "again")
-    again = BertDot.load(tmp_path / "again", asdict(model.config)).eval()
-    assert again.config == model.config
-    assert torch.equal(scores(again, QUERIES, PASSAGES), scores(model, QUERIES, PASSAGES))
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"query_length": 0}, "--query-length: wanted at least 1; found 0; raise it"),
-        ({"passage_length": -1}, "--passage-length: wanted at least 1; found -1; raise it"),
-        ({"pooling": "max"}, "--pooling: wanted one of cls, mean; found 'max'"),
-    ],
-)
-def test_settings_out_of_range(settings: dict, message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        BertDotConfig(**settings)
 
 
 def test_lengths_beyond_the_positions_are_refused(model: BertDot) -> None:

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 import positionbias
-from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.calibration import evened_out
@@ -23,7 +22,7 @@ from positionbias.models.remedied import CalibratedEncoder, remedied
 from positionbias.models.remedies import Calibration, read_remedy
 from positionbias.models.shapes import BertDotConfig
 
-from ..tiny import planted, saved_tk, tiny_encoder
+from ..tiny import tiny_encoder
 
 TEXTS = [
     "the lamp burns oil in the hall of stone",
@@ -176,18 +175,6 @@ def test_a_saved_model_scores_the_same(tmp_path: Path) -> None:
     expected = remedied(base, Calibration(1.0, 2, 1.0), {})
     assert isinstance(expected, SingleVector)
     assert torch.allclose(vectors(found, TEXTS), vectors(expected, TEXTS), atol=1e-5)
-
-
-def test_models_it_is_not_for(tmp_path: Path) -> None:
-    collection: Collection = planted(tmp_path / "planted")
-    tk = saved_tk(tmp_path / "tk", collection)
-    with pytest.raises(SettingError, match="wanted a model with one vector a text; found a tk"):
-        positionbias.debias_model(tk, remedy="calibrate:0.5", out=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-    dot(tmp_path / "bert").save(tmp_path / "model")
-    positionbias.debias_model(tmp_path / "model", remedy="rotate:2", out=tmp_path / "turned")
-    with pytest.raises(SettingError, match="pools by the first token, the last, or the mean"):
-        positionbias.debias_model(tmp_path / "turned", remedy="calibrate:0.5", out=tmp_path / "out")
 
 
 @pytest.mark.parametrize(

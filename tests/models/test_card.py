@@ -11,13 +11,11 @@ import yaml
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import Manifest, input_ref, read_manifest
 from positionbias.models.bert_cat import BertCat
-from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import save_checkpoint
 from positionbias.models.encoder import load_encoder
-from positionbias.models.shapes import BertCatConfig, BertDotConfig
+from positionbias.models.shapes import BertCatConfig
 
 from ..tiny import planted, saved_tk, tiny_encoder
-from .encoders import saved
 
 
 @pytest.fixture(scope="module")
@@ -69,23 +67,6 @@ def test_a_card_says_where_a_model_comes_from(collection: Collection, tmp_path: 
     ):
         assert line in text.splitlines()
     assert str(tmp_path) not in text
-
-
-def test_what_loads_a_whole_model_follows_from_its_files(
-    collection: Collection, tmp_path: Path
-) -> None:
-    modern = BertCat(BertCatConfig(30), load_encoder(saved("modernbert", tmp_path / "modern")))
-    facts, text = made(tmp_path / "modern.ckpt", modern, collection)
-    assert (facts["library_name"], "base_model" in facts) == ("sentence-transformers", False)
-    assert "AutoModelFor" not in text
-    dot = BertDot(BertDotConfig(passage_length=40), load_encoder(tiny_encoder(tmp_path / "tiny")))
-    facts, text = made(tmp_path / "dot.ckpt", dot, collection, base="minilm")
-    assert (facts["library_name"], facts["pipeline_tag"]) == (
-        "sentence-transformers",
-        "sentence-similarity",
-    )
-    assert facts["base_model"] == "sentence-transformers/all-MiniLM-L6-v2"
-    assert 'sentence_transformers.SentenceTransformer("m")' in text
 
 
 def test_a_model_of_words_has_one_too_and_it_is_sealed(

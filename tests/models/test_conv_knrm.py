@@ -11,11 +11,10 @@ import numpy as np
 import pytest
 import torch
 
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.models.conv_knrm import ConvKNRM
-from positionbias.models.knrm import KNRM
-from positionbias.models.protocols import PassageEncoder, Ranker, TermEncoder, pad_rows
-from positionbias.models.shapes import ConvKNRMConfig, KNRMConfig
+from positionbias.models.protocols import pad_rows
+from positionbias.models.shapes import ConvKNRMConfig
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary
 
 WORDS = Vocabulary("lamp gate bridge tower oil iron stone north".split())
@@ -31,25 +30,6 @@ def model(
 ) -> ConvKNRM:
     torch.manual_seed(1)
     return ConvKNRM(config, WORDS, None if vectors is None else np.array(vectors))
-
-
-def test_it_is_what_it_says() -> None:
-    made = model()
-    assert isinstance(made, Ranker)
-    assert isinstance(made, PassageEncoder)
-    assert not isinstance(made, TermEncoder)
-    assert (made.dimension, made.room, made.query_vectors(pad_rows([[2, 3]])).shape) == (
-        15,
-        200,
-        (1, 2, 15),
-    )
-    roles = made.parameter_roles()
-    assert {id(p) for role in roles.values() for p in role} == {id(p) for p in made.parameters()}
-    # word vectors; nine sets of kernel weights; weights and bias of three convolutions, and the
-    # last bias
-    assert (len(roles["embedding"]), len(roles["kernels"]), len(roles["body"])) == (1, 9, 7)
-    paper = ConvKNRMConfig()
-    assert (paper.dimension, paper.longest_ngram, paper.filters, paper.kernels) == (300, 3, 128, 11)
 
 
 def test_a_score_worked_by_hand() -> None:
@@ -87,20 +67,6 @@ def test_a_score_worked_by_hand() -> None:
     assert abs(expected) < 0.99
 
 
-def test_with_unigrams_that_are_the_words_it_is_knrm() -> None:
-    # one filter a dimension, the identity; word vectors above 0, which ReLU leaves
-    vectors = np.abs(np.random.default_rng(1).normal(size=(10, 6)))
-    vectors[0] = 0
-    torch.manual_seed(1)
-    knrm = KNRM(KNRMConfig(dimension=6), WORDS, vectors)
-    made = model(ConvKNRMConfig(dimension=6, longest_ngram=1, filters=6), vectors)
-    made.convolutions[0].weight.data = torch.eye(6).unsqueeze(-1)
-    made.convolutions[0].bias.data.zero_()
-    made.pooling[0].weight.data = knrm.pooling.weight.data
-    numbers = pad_rows(QUERIES), pad_rows(PASSAGES)
-    torch.testing.assert_close(made(*numbers), knrm(*numbers))
-
-
 def test_ngrams_end_with_the_text() -> None:
     made = model()
     alone = made.query_vectors(pad_rows([[2, 3]]))
@@ -125,22 +91,6 @@ def test_ngrams_end_with_the_text() -> None:
             torch.testing.assert_close(longer[start, (length - 1) * 5 : length * 5], expected)
 
 
-def test_neither_padding_nor_the_rest_of_a_batch_changes_a_score() -> None:
-    made = model()
-    for layer in made.convolutions:
-        layer.bias.data.fill_(0.7)  # so that an n-gram of padding is no zero
-    scores = made(pad_rows(QUERIES), pad_rows(PASSAGES))
-    assert scores.shape == (6,)
-    padded = torch.nn.functional.pad(pad_rows(PASSAGES), (0, 5))
-    torch.testing.assert_close(made(pad_rows(QUERIES), padded), scores)
-    alone = [made(pad_rows([QUERIES[i % 3]]), pad_rows([PASSAGES[i]])) for i in range(6)]
-    torch.testing.assert_close(torch.cat(alone), scores)
-    query, passages = made.encode_queries([[2, 3]]), made.encode_passages(PASSAGES)
-    torch.testing.assert_close(
-        made.interact(*query, *passages), made(pad_rows([[2, 3]]), pad_rows(PASSAGES))
-    )
-
-
 def test_empty_texts() -> None:
     made = model()
     made.bias.data.fill_(0.2)
@@ -152,20 +102,6 @@ def test_empty_texts() -> None:
     empty = made(pad_rows([[2, 3]]), pad_rows([[]])).item()
     weights = sum(pooling.weight.sum().item() for pooling in made.pooling)
     assert empty == pytest.approx(math.tanh(0.01 * 2 * math.log(1e-10) * weights + 0.2), abs=1e-5)
-
-
-def test_gradients_reach_every_parameter() -> None:
-    made = model()
-    made(pad_rows(QUERIES), pad_rows(PASSAGES)).sum().backward()
-    for name, parameter in made.named_parameters():
-        assert parameter.grad is not None, name
-        gradient = parameter.grad.to_dense()
-        assert torch.isfinite(gradient).all(), name
-        assert gradient.abs().max() > 0, name
-    assert made.embedding.weight.grad is not None
-    assert made.embedding.weight.grad.is_sparse
-    # padding, though n-grams reach it
-    assert made.embedding.weight.grad.to_dense()[0].tolist() == [0.0] * 6
 
 
 def test_saved_loaded_and_grown(tmp_path) -> None:
@@ -180,19 +116,3 @@ def test_saved_loaded_and_grown(tmp_path) -> None:
     assert torch.equal(grown(*numbers), made(*numbers))
     with pytest.raises(InputError, match="convolutions.0.weight of shape"):
         ConvKNRM.load(tmp_path, {**shape, "filters": 4})
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"longest_ngram": 0}, "--longest-ngram: wanted at least 1; found 0"),
-        ({"filters": 0}, "--filters: wanted at least 1"),
-        ({"kernels": 2}, "--kernels: wanted at least 3; found 2"),
-        ({"exact_sigma": 0.0}, "--exact-sigma: wanted a number from 1e-6; found 0.0"),
-        ({"embedding_deviation": -1.0}, "--embedding-deviation: wanted a number from 0"),
-    ],
-)
-def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None:
-    with pytest.raises(SettingError) as stop:
-        ConvKNRMConfig(**change)
-    assert str(stop.value).startswith(named)

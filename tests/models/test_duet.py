@@ -5,18 +5,13 @@ what is kept.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 
 import pytest
 import torch
 import torch.nn.functional as F
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from positionbias.core.errors import InputError, SettingError
 from positionbias.models.duet import Duet
 from positionbias.models.ngraphs import NGraphs, graphs_of
-from positionbias.models.protocols import PassageEncoder, Ranker, TermEncoder
 from positionbias.models.shapes import DuetConfig
 
 SMALL = DuetConfig(
@@ -69,32 +64,7 @@ def test_the_most_frequent_n_graphs_of_running_words() -> None:
     assert NGraphs.build({}, 3).graphs == ["#"]
 
 
-@pytest.mark.parametrize("graphs", [[], ["a", "a"]])
-def test_n_graphs_that_are_none(graphs: list[str]) -> None:
-    with pytest.raises(ValueError, match="wanted n-graphs, each once"):
-        NGraphs(graphs)
-
-
 # -- scores ----------------------------------------------------------------------------------------
-
-
-def test_it_is_what_it_says() -> None:
-    made = model()
-    assert isinstance(made, Ranker)
-    assert isinstance(made, PassageEncoder)
-    assert not isinstance(made, TermEncoder)
-    assert (made.dimension, made.room) == (7, 8)
-    roles = made.parameter_roles()
-    assert (roles["embedding"], roles["kernels"]) == ([], [])
-    assert {id(p) for p in roles["body"]} == {id(p) for p in made.parameters()}
-    paper = DuetConfig(passage_length=1_000)
-    assert (paper.filters, paper.ngraphs, paper.query_length, paper.windows) == (
-        300,
-        2_000,
-        10,
-        899,
-    )
-    assert DuetConfig().windows == 99
 
 
 def test_a_score_worked_by_hand() -> None:
@@ -158,84 +128,7 @@ def test_words_match_whether_or_not_anybody_knows_them() -> None:
 # -- masks -----------------------------------------------------------------------------------------
 
 
-@given(st.lists(st.tuples(st.sampled_from(TEXTS), st.sampled_from(TEXTS)), min_size=1, max_size=5))
-@settings(max_examples=25, deadline=None)
-def test_the_same_score_in_any_batch(pairs: list[tuple[str, str]]) -> None:
-    made = model()
-    with torch.no_grad():
-        together = scores(made, [q for q, _ in pairs], [p for _, p in pairs])
-        alone = [scores(made, [q], [p]).item() for q, p in pairs]
-    assert together.tolist() == pytest.approx(alone, abs=1e-5)
-
-
-def test_encoded_apart_it_scores_the_same() -> None:
-    made = model()
-    query, passages = (
-        made.encode_queries(made.read_queries(["oil lamp"])),
-        made.encode_passages(made.read_passages(TEXTS)),
-    )
-    torch.testing.assert_close(made.interact(*query, *passages), scores(made, ["oil lamp"], TEXTS))
-
-
-def test_empty_texts_score_finite_numbers() -> None:
-    made = model()
-    found = scores(made, ["", "lamp"], ["lamp", "", "", "oil"])
-    assert found.shape == (4,)
-    assert torch.isfinite(found).all()
-    assert found[0] == found[2]  # without a word in the query nothing is asked of a passage
-    # encoded apart an empty query has no row left: the re-ranker gives one of zeros, masked
-    _, mask = made.encode_queries([[]])
-    nothing = torch.zeros(1, 1, made.dimension)
-    assert not mask.any()
-    passages = made.encode_passages(made.read_passages(["lamp"]))
-    torch.testing.assert_close(
-        made.interact(nothing, torch.zeros(1, 1, dtype=torch.bool), *passages), found[:1]
-    )
-
-
 # -- gradients, dropout ----------------------------------------------------------------------------
 
 
-def test_gradients_reach_every_parameter() -> None:
-    made = model().train()
-    scores(made, TEXTS[:2], [TEXTS[2], TEXTS[1], TEXTS[4], TEXTS[3]]).sum().backward()
-    for name, parameter in made.named_parameters():
-        assert parameter.grad is not None, name
-        assert torch.isfinite(parameter.grad).all(), name
-        assert parameter.grad.abs().max() > 0, name
-
-
 # -- what is kept ----------------------------------------------------------------------------------
-
-
-def test_saved_and_loaded(tmp_path) -> None:
-    made = model()
-    made.save(tmp_path)
-    loaded = Duet.load(tmp_path, asdict(SMALL)).eval()
-    assert (loaded.config, loaded.graphs.graphs) == (SMALL, made.graphs.graphs)
-    assert torch.equal(scores(loaded, ["oil lamp"], TEXTS), scores(made, ["oil lamp"], TEXTS))
-    for content in ('["a", "a"]', "[]", "[1, 2]", "7"):
-        (tmp_path / "ngraphs.json").write_text(content)
-        with pytest.raises(
-            InputError, match="ngraphs.json: wanted (a checkpoint's n-graphs|fields)"
-        ):
-            Duet.load(tmp_path, asdict(SMALL))
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"filters": 0}, "--filters: wanted at least 1; found 0"),
-        ({"window": 0}, "--window: wanted at least 1"),
-        ({"query_length": 2}, "--query-length: wanted at least the 3 words of a window; found 2"),
-        (
-            {"passage_length": 101},
-            "--passage-length: wanted at least the 102 words of a window; found 101",
-        ),
-        ({"dropout_rate": 1.0}, "--dropout-rate: wanted a share from 0 and below 1; found 1.0"),
-    ],
-)
-def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None:
-    with pytest.raises(SettingError) as stop:
-        DuetConfig(**change)
-    assert str(stop.value).startswith(named)

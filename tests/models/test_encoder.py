@@ -69,25 +69,6 @@ def test_frames_are_read_off_the_tokenizer() -> None:
     )
 
 
-def test_an_encoder_without_token_types_gets_none() -> None:
-    assert encoder("distilbert").tokenizer.model_input_names == [
-        "input_ids",
-        "token_type_ids",
-        "attention_mask",
-    ]
-    assert set(encoder("distilbert").assemble([[5]], [[6, 7]], limit=9)) == {"input_ids"}
-
-
-def test_padding_and_mask_by_hand() -> None:
-    made = encoder("roberta").assemble([[9], [7, 8]], limit=10)
-    assert {name: part.tolist() for name, part in made.items()} == {
-        "input_ids": [[0, 9, 2, 1], [0, 7, 8, 2]],
-        "attention_mask": [[1, 1, 1, 0], [1, 1, 1, 1]],
-    }
-    # nothing is padded
-    assert "attention_mask" not in encoder("roberta").assemble([[9, 9], [7, 8]], limit=10)
-
-
 WORDS = st.integers(0, 14).map(lambda count: " ".join(["gate"] * count))
 
 

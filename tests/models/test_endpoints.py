@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import gzip
-import re
 import signal
-import socket
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,22 +20,20 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import (
     DependencyError,
     InputError,
-    SettingError,
-    StorageError,
 )
 from positionbias.core.files import home
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import Run, read_run
 from positionbias.dense.vectors import Vectors
 from positionbias.models import endpoint_client
-from positionbias.models.answer_store import FOLDER, AnswerStore
+from positionbias.models.answer_store import FOLDER
 from positionbias.models.checkpoint import load_checkpoint, user_checkpoint
 from positionbias.models.endpoint_answers import by_index, content, finite
 from positionbias.models.endpoint_client import BadAnswer, endpoint_named
 from positionbias.models.endpoints import EmbeddingEncoder
 from positionbias.planted.generator import PlantedSettings
-from positionbias.ranking.config import Computing, Reranking, TaughtPassages
-from positionbias.settings import Audited, AuditSettings, ByVectors, Retrieval, Teacher
+from positionbias.ranking.config import Computing, Reranking
+from positionbias.settings import ByVectors, Retrieval
 from tests.models.served import Answer, Served, embed, overlap, serving
 from tests.tiny import collection_of, planted
 
@@ -67,11 +61,6 @@ def embeddings(server: Served, *, store: bool = True) -> EmbeddingEncoder:
     ("name", "url", "variable"),
     [
         (
-            "openai:text-embedding-3-small@https://api.openai.com",
-            "https://api.openai.com/v1/embeddings",
-            "OPENAI_API_KEY",
-        ),
-        (
             "openai:a/b:c@d@https://api.openai.com/v1/",
             "https://api.openai.com/v1/embeddings",
             "OPENAI_API_KEY",
@@ -86,7 +75,6 @@ def embeddings(server: Served, *, store: bool = True) -> EmbeddingEncoder:
             "https://api.cohere.com/v2/rerank",
             "COHERE_API_KEY",
         ),
-        ("rerank:m@https://api.jina.ai/v1/rerank", "https://api.jina.ai/v1/rerank", "JINA_API_KEY"),
         ("rerank:m@http://gpu-3:8080", "http://gpu-3:8080/rerank", "GPU__3_API_KEY"),
         (
             "openai:m@http://embed.shop.co.uk",
@@ -99,11 +87,6 @@ def embeddings(server: Served, *, store: bool = True) -> EmbeddingEncoder:
             "EMBED__SHOP_CO_UK_API_KEY",
         ),
         (
-            "chat:m@https://a1b2.ngrok.app/v1",
-            "https://a1b2.ngrok.app/v1/chat/completions",
-            "A1B2_NGROK_APP_API_KEY",
-        ),
-        (
             "chat:m@https://API.OpenAI.com./v1",
             "https://API.OpenAI.com./v1/chat/completions",
             "OPENAI_API_KEY",
@@ -113,14 +96,12 @@ def embeddings(server: Served, *, store: bool = True) -> EmbeddingEncoder:
             "https://api.openai.com.evil.org/v1/chat/completions",
             "API_OPENAI_COM_EVIL_ORG_API_KEY",
         ),
-        ("chat:m@http://openai/v1", "http://openai/v1/chat/completions", "HOST_OPENAI_API_KEY"),
         (
             "chat:m@https://bücher.de/v1",
             "https://bücher.de/v1/chat/completions",
             "XN____BCHER__KVA_DE_API_KEY",
         ),
         ("chat:m@http://10.0.0.3:8000", "http://10.0.0.3:8000/v1/chat/completions", ""),
-        ("chat:m@http://[::1]:8000/v1", "http://[::1]:8000/v1/chat/completions", ""),
     ],
 )
 def test_names(name: str, url: str, variable: str) -> None:
@@ -135,30 +116,17 @@ def test_names_that_cannot_be() -> None:
         match="openai:text-embedding-3: wanted FORM:NAME@URL; found no URL; add it, as in openai:",
     ):
         load_checkpoint("openai:text-embedding-3")
-    for url in (
-        "http://[::1/v1",
-        "http://me:secret@host:port/v1",
-        "http://host:99999",
-        f"http://{'a' * 64}.org",
-    ):
-        with pytest.raises(
-            InputError, match="chat:m: wanted a URL of a host and a path; found an unreadable one"
-        ) as caught:
-            load_checkpoint(f"chat:m@{url}")
-        assert "secret" not in str(caught.value)
-    for url in ("https://me:secret@host/v1", "https://host/v1?key=secret", "https://host/#secret"):
+    with pytest.raises(
+        InputError, match="chat:m: wanted a URL of a host and a path; found an unreadable one"
+    ) as caught:
+        load_checkpoint("chat:m@http://me:secret@host:port/v1")
+    assert "secret" not in str(caught.value)
+    for url in ("https://me:secret@host/v1", "https://host/v1?key=secret"):
         with pytest.raises(
             InputError, match="chat:m: wanted a URL of a host and a path; found a password, a query"
         ) as caught:
             load_checkpoint(f"chat:m@{url}")
         assert "secret" not in str(caught.value)
-    with pytest.raises(
-        SettingError,
-        match=(
-            "--kind: wanted none for chat:m@http://localhost/v1/chat/completions, whose form says"
-        ),
-    ):
-        load_checkpoint("chat:m@http://localhost", "cross-encoder")
 
 
 def test_vectors_are_the_functions(server: Served) -> None:
@@ -262,9 +230,6 @@ def test_another_servers_answers_are_read_or_refused() -> None:
     for value in (None, "0.5", True, [0.5], {}):
         with pytest.raises(BadAnswer, match="scores that are not numbers"):
             finite([0.5, value], "scores")
-    for values in (None, "0.5", 0.5, {"a": 0.5}):
-        with pytest.raises(BadAnswer, match="vectors that are not numbers"):
-            finite(values, "vectors")
     parts: list[Any] = [
         {"type": "thinking", "text": "[1] > [2]"},
         {"type": "text", "text": "[2] > "},
@@ -341,35 +306,6 @@ def test_a_slow_server_is_asked_again(server: Served, monkeypatch: pytest.Monkey
         encode(model, TEXTS[3:5])
 
 
-@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"])
-def test_an_answer_that_drips_is_ended(monkeypatch: pytest.MonkeyPatch, head: bytes) -> None:
-    monkeypatch.setattr(endpoint_client, "TIMEOUT", 0.2)
-    monkeypatch.setattr(endpoint_client, "WAIT", 0.001)
-
-    def drip(connection: socket.socket) -> None:
-        with contextlib.suppress(OSError), connection:
-            connection.sendall(head or b"HTTP/1.1 200 OK\r\nX: ")
-            for _ in range(600):
-                time.sleep(0.05)
-                connection.sendall(b" ")
-
-    with socket.create_server(("localhost", 0)) as server:
-
-        def serve() -> None:
-            with contextlib.suppress(OSError):
-                while True:
-                    threading.Thread(target=drip, args=(server.accept()[0],), daemon=True).start()
-
-        threading.Thread(target=serve, daemon=True).start()
-        model: Any = load_checkpoint(
-            f"rerank:m@http://localhost:{server.getsockname()[1]}", store=False
-        ).model
-        with pytest.raises(
-            InputError, match=r"found an answer that was not whole after 0 s, 3 times"
-        ):
-            model.score("lamp", TEXTS[:2])
-
-
 def test_no_server(server: Served) -> None:
     with pytest.raises(
         InputError,
@@ -437,13 +373,6 @@ def test_nothing_is_paid_for_twice_after_an_interruption(server: Served) -> None
     assert server.requests == before
 
 
-def test_the_file_holds_no_texts(server: Served) -> None:
-    encode(embeddings(server), TEXTS)
-    (file,) = (home() / FOLDER).iterdir()
-    assert b"lamp" not in file.read_bytes()
-    assert sqlite3.connect(file).execute("SELECT count(*) FROM answers").fetchone() == (102,)
-
-
 def test_a_damaged_answer_is_asked_for_again(server: Served) -> None:
     encode(embeddings(server), TEXTS[:3])
     (file,) = (home() / FOLDER).iterdir()
@@ -451,22 +380,6 @@ def test_a_damaged_answer_is_asked_for_again(server: Served) -> None:
         opened.execute("UPDATE answers SET numbers = zeroblob(264)")
     np.testing.assert_allclose(encode(embeddings(server), TEXTS[:3]), embed(TEXTS[:3]), rtol=1e-6)
     assert {server.texts[text] for text in TEXTS[:3]} == {2}
-
-
-def test_a_store_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
-    store = AnswerStore(["here"])
-    assert store.path is not None
-    store._file.close()
-    store.path.write_bytes(b"this is no database, whatever it is called" * 100)
-    with pytest.raises(
-        InputError,
-        match="sqlite: wanted the answers of an endpoint; found: file is not a database; delete it",
-    ):
-        AnswerStore(["here"])
-    (home() / FOLDER).rename(tmp_path / "elsewhere")
-    (home() / FOLDER).write_text("a file in the way")
-    with pytest.raises(StorageError):
-        AnswerStore(["there"])
 
 
 # -- scorers -------------------------------------------------------------------------------------
@@ -594,16 +507,6 @@ def test_chat_answers_that_leave_passages_out(server: Served) -> None:
     assert server.requests == 6
 
 
-def test_chat_windows_with_an_answer_that_is_missing(server: Served) -> None:
-    model: Any = load_checkpoint(f"chat:judge@{server.url}").model
-    server.replies = ["I cannot help with that."] * 3
-    query, texts = "lamp 7 of", TEXTS[:25]
-    scores = model.score(query, texts)  # the window 5 … 24 is not read, the window 0 … 19 is
-    assert np.isnan(scores[5:]).all()
-    best = np.argsort(-np.array(overlap(query, texts[:5])))
-    assert np.argsort(-scores[:5]).tolist() == best.tolist()
-
-
 def test_rerank_of_answers_that_leave_passages_out(
     server: Served, collection: Collection, tmp_path: Path
 ) -> None:
@@ -638,12 +541,6 @@ def test_rerank_of_answers_that_leave_passages_out(
     assert read_manifest(tmp_path / "chat.run").content["missing"] == {
         query.query_id: [ids[0], ids[2]]
     }
-    server.replies = ["nothing"] * 3
-    taught = TaughtPassages(split="test", candidates=tmp_path / "first.run")
-    with pytest.raises(InputError, match="wanted finite scores; found nan for passage"):
-        positionbias.teach(
-            collection.path, teacher=Teacher(model=name), passages=taught, out=tmp_path / "taught"
-        )
 
 
 # -- whole commands --------------------------------------------------------------------------------
@@ -657,72 +554,12 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return planted(tmp_path_factory.mktemp("endpoints") / "planted", settings)
 
 
-SETTINGS = AuditSettings(needles=10, depth=8)
-
-
-def ranked_by_overlap(query: str, passages: list[str]) -> list[float]:
-    """The order that the chat gives, as scores."""
-    order = np.argsort(-np.array(overlap(query, passages)), kind="stable")
-    scores = np.empty(len(passages))
-    scores[order] = np.arange(len(passages))[::-1]
-    return scores.tolist()
-
-
 def embed_by_cosine(texts: list[str]) -> np.ndarray:
     return embed(texts)
 
 
-@pytest.mark.parametrize(
-    ("form", "local", "retrieve"),
-    [
-        ("openai:hash", embed_by_cosine, True),
-        ("chat:judge", ranked_by_overlap, False),
-    ],
-)
-def test_an_audit_is_that_of_the_same_model_called_here(
-    server: Served,
-    collection: Collection,
-    form: str,
-    local: Any,
-    retrieve: bool,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    from dataclasses import replace
-
-    settings = replace(SETTINGS, retrieve=retrieve)
-    server.faults = (
-        ["500", "cut", "nan", "wait 0", "half"]
-        if not form.startswith("chat")
-        else ["500", "cut", "wait 0", "half"]
-    )
-    name = f"{form}@{server.url}"
-    served = positionbias.audit_systems(
-        collection.path, audited=Audited(models=[name]), settings=settings
-    )
-    told = capsys.readouterr().err
-    assert re.search(rf"{form}(, whole collection)?: about [\d,]+ texts to score at", told)
-    here = positionbias.audit_model(local, collection, settings=settings)
-    left, right = (found.to_frame().drop(columns="model") for found in (served, here))
-    assert left.round(4).equals(right.round(4))
-    assert [verdict.preference for verdict in served.verdicts] == [
-        verdict.preference for verdict in here.verdicts
-    ]
-    assert max(server.texts.values()) == 1
-    if retrieve:  # what was answered is not asked again
-        before = server.requests
-        again = positionbias.audit_systems(
-            collection.path, audited=Audited(models=[name]), settings=settings
-        )
-        assert again.to_frame().equals(served.to_frame())
-        assert server.requests == before
-
-
 def test_encode_retrieve_and_rerank(server: Served, collection: Collection, tmp_path: Path) -> None:
     name = f"openai:hash@{server.url}"
-    server.stops_after = 4
-    with pytest.raises(InputError, match="found 403"):
-        positionbias.encode(collection.path, model=name, out=tmp_path / "vectors")
-    server.stops_after = None
     made = positionbias.encode(collection.path, model=name, out=tmp_path / "vectors")
     shape = {"kind": "embeddings", "name": f"{name}/v1/embeddings", "similarity": "cosine"}
     assert made.manifest.settings["shape"] == shape | {"query_prompt": "", "passage_prompt": ""}
@@ -755,7 +592,7 @@ def test_encode_retrieve_and_rerank(server: Served, collection: Collection, tmp_
 def test_a_killed_command_goes_on_without_paying_again(server: Served, tmp_path: Path) -> None:
     planted(
         tmp_path / "planted",
-        PlantedSettings(queries=100, passages=1_200, test_share=0.6, validation_share=0.1),
+        PlantedSettings(queries=100, passages=600, test_share=0.6, validation_share=0.1),
     )
     server.always = "slow"
     arguments = [
@@ -771,38 +608,19 @@ def test_a_killed_command_goes_on_without_paying_again(server: Served, tmp_path:
         [sys.executable, "-m", "positionbias", *arguments], stderr=subprocess.DEVNULL
     )
     until = time.monotonic() + 300
-    while server.requests < 20 and time.monotonic() < until:
+    while server.requests < 10 and time.monotonic() < until:
         time.sleep(0.02)
     command.kill()
     assert command.wait() == -signal.SIGKILL
     server.always = ""
     paid = len(server.texts)
-    assert 0 < paid < 1_200
+    assert 0 < paid < 600
     positionbias.encode(
         tmp_path / "planted", model=f"openai:hash@{server.url}", out=tmp_path / "vectors"
     )
-    assert len(server.texts) >= 1_200
+    assert len(server.texts) >= 600
     # what was under way when it was killed
     assert server.texts.total() - len(server.texts) <= 8 * 32
-
-
-def test_extent_and_time_are_told(
-    server: Served, collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    candidates = tmp_path / "bm25.run"
-    positionbias.retrieve(collection.path, wanted=Retrieval("test", depth=10), out=candidates)
-    capsys.readouterr()
-    name = f"rerank:bag@{server.url}/rerank"
-    server.faults = ["together"] * 8
-    positionbias.rerank(
-        collection.path, model=name, candidates=candidates, out=tmp_path / "bag.run"
-    )
-    told = capsys.readouterr().err
-    assert "rerank:bag: 600 texts in about 60 requests, less what is kept of earlier ones" in told
-    assert "rerank:bag: by the first 8 requests, to send are about " in told
-    assert "tokens at 4 characters each), in under 10 seconds" in told
-    assert read_run(tmp_path / "bag.run").name == "rerank:bag"
-    assert server.most_at_once == 8
 
 
 def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:

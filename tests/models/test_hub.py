@@ -20,17 +20,10 @@ import pytest
 
 import positionbias as pb
 from positionbias.core.collection import Collection
-from positionbias.core.manifest import Manifest
-from positionbias.core.verify import manifests_in, verify
-from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
-from positionbias.models.kinds import model_over
-from positionbias.models.shapes import BertCatConfig, ColBERTConfig
-from positionbias.probe.settings import ProbeSettings
-from positionbias.ranking.pairs import score_pairs
 
 from ..forked import POSBIAS, forked
 from ..local_server import LocalServer, running
-from ..tiny import candidates, planted, saved_tk, tiny_encoder
+from ..tiny import candidates, planted, saved_tk
 
 
 class Hub(LocalServer):
@@ -156,7 +149,7 @@ constants.HF_HUB_OFFLINE = {offline!r}
 
 def push(hub: Hub, *arguments: object, token: str = "hf_right") -> subprocess.CompletedProcess[str]:
     home = Path(str(arguments[0])).parent / "hf"
-    return with_hub(hub, home, "push", *arguments, token=token)
+    return with_hub(hub, home, "model", "push", *arguments, token=token)
 
 
 def with_hub(
@@ -181,7 +174,16 @@ def written(files: dict[str, bytes], place: Path) -> Path:
 
 def test_a_checkpoint_is_pushed_as_it_is(hub: Hub, checkpoint: Path) -> None:
     place = {"HF_TOKEN": "hf_right", "HF_ENDPOINT": hub.address, "HF_HUB_OFFLINE": "0"}
-    command = [sys.executable, "-m", "positionbias", "push", checkpoint, "me/ranker", "--private"]
+    command = [
+        sys.executable,
+        "-m",
+        "positionbias",
+        "model",
+        "push",
+        checkpoint,
+        "me/ranker",
+        "--private",
+    ]
     found = subprocess.run(
         command, env={**os.environ, **place}, capture_output=True, text=True, check=False
     )
@@ -198,42 +200,6 @@ def test_a_checkpoint_is_pushed_as_it_is(hub: Hub, checkpoint: Path) -> None:
     ] == [("ranker", "me", "private")]
     assert hub.commits == [here]
     assert hub.tokens == {"Bearer hf_right"}
-
-
-def test_results_join_the_card_and_the_manifest_fits(
-    hub: Hub, checkpoint: Path, tmp_path: Path
-) -> None:
-    collection = tmp_path / "planted"
-    candidates(Collection(collection), tmp_path)
-    pb.rerank(
-        collection, model=checkpoint, candidates=tmp_path / "test.run", out=tmp_path / "tk.run"
-    )
-    pb.evaluate([tmp_path / "tk.run"], collection=collection).save(tmp_path / "measured")
-    assert push(hub, checkpoint, "me/ranker", "--results", tmp_path / "measured").returncode == 0
-    again = written(hub.commits[0], tmp_path / "fetched")
-    card = (again / "README.md").read_text()
-    assert card.startswith((checkpoint / "README.md").read_text().rstrip())
-    told = card.replace("\u00a0", " ").partition("## Evaluate: measured\n\n")[2]
-    assert re.match(r"    tk: nDCG@10 0\.\d+ \[0\.\d+, 0\.\d+\] over 18 queries", told)
-    # whole, as on a wide terminal
-    assert re.search(r"\n    Run +nDCG@10 .*\n    ─.*\n    tk +0\.\d+ \[0\.\d+, 0\.\d+\]", told)
-    assert [one.fault for one in map(verify, manifests_in(again))] == [""]
-    assert load_checkpoint(again).manifest.checksum == load_checkpoint(checkpoint).manifest.checksum
-
-
-def test_results_of_another_model_are_refused(hub: Hub, checkpoint: Path, tmp_path: Path) -> None:
-    collection = Collection(tmp_path / "planted")
-    other = saved_tk(tmp_path / "other" / "tk.ckpt", collection, seed=2)
-    pb.mats(collection, models=[other], settings=ProbeSettings(probe_passages=5)).save(
-        tmp_path / "measured"
-    )
-    found = push(hub, checkpoint, "me/ranker", "--results", tmp_path / "measured")
-    assert found.returncode == 2
-    assert (
-        "wanted results of the model tk; found those of tk of other weights; measure this "
-        "checkpoint"
-    ) in found.stderr
-    assert not hub.made
 
 
 def test_a_damaged_checkpoint_is_not_pushed(hub: Hub, checkpoint: Path) -> None:
@@ -256,26 +222,6 @@ def test_a_hub_that_refuses_is_one_line(hub: Hub, checkpoint: Path) -> None:
     assert found.stderr.count("\n") == 1
     assert "HF_TOKEN" in found.stderr
     assert "hf_wrong" not in found.stderr
-
-
-def encoder_checkpoint(kind: str, folder: Path) -> Path:
-    """A checkpoint over a tiny encoder, tuned to depth 3, which reads less than its encoder
-    does.
-    """
-    shape = (
-        BertCatConfig(pair_length=48)
-        if kind == "bert_cat"
-        else ColBERTConfig(passage_length=40, dimension=8)
-    )
-    model = model_over(kind, shape, str(tiny_encoder(folder / "encoder")))
-    save_checkpoint(
-        folder / "own.ckpt",
-        model,
-        depth=3,
-        training={},
-        manifest=Manifest("checkpoint", "own", "train"),
-    )
-    return folder / "own.ckpt"
 
 
 def test_what_was_pushed_is_loaded_by_its_id(hub: Hub, checkpoint: Path, tmp_path: Path) -> None:
@@ -301,23 +247,6 @@ def test_what_was_pushed_is_loaded_by_its_id(hub: Hub, checkpoint: Path, tmp_pat
     again = with_hub(hub, tmp_path / "other", *rerank, tmp_path / "again.run", offline=True)
     assert again.returncode == 0, again.stderr  # from the local cache
     assert not hub.asked
-
-
-def test_a_pushed_cross_encoder_is_loaded_by_its_id_in_transformers(
-    hub: Hub, tmp_path: Path
-) -> None:
-    own = encoder_checkpoint("bert_cat", tmp_path)
-    assert push(hub, own, "me/ranker").returncode == 0
-    code = (
-        "from transformers import AutoModelForSequenceClassification as M, AutoTokenizer as T\n"
-        "pair = T.from_pretrained('me/ranker')('iron gate', 'the green lamp', "
-        "return_tensors='pt')\n"
-        "print(float(M.from_pretrained('me/ranker').eval()(**pair).logits.detach()))"
-    )
-    found = with_hub(hub, tmp_path / "other", code=code)
-    assert found.returncode == 0, found.stderr
-    expected = score_pairs(load_checkpoint(own).ranker, [("iron gate", "the green lamp")])
-    assert float(found.stdout) == pytest.approx(expected[0], abs=1e-5)
 
 
 def test_an_id_that_is_no_checkpoint_is_one_line(hub: Hub, tmp_path: Path) -> None:

@@ -37,15 +37,6 @@ def test_centres_of_both_layouts() -> None:
     assert kernel_means("even", 3) == [1, 0, -1]
 
 
-def test_start_of_scale_and_weights() -> None:
-    made = KernelPooling()
-    assert made.scale.tolist() == [1.0] * 11
-    assert made.weight.shape == (11,)
-    assert 0.001 < made.weight.abs().max() <= 0.014
-    assert sorted(name for name, _ in made.named_parameters()) == ["scale", "weight"]  # no bias
-    assert made.sigmas == (0.1,) * 11
-
-
 def test_cosines_by_hand() -> None:
     query = torch.tensor([[[3.0, 4.0], [0.0, 2.0]]])  # one query of two terms
     passage = torch.tensor([[[1.0, 0.0], [0.0, -5.0], [0.0, 0.0]]])
@@ -54,15 +45,6 @@ def test_cosines_by_hand() -> None:
     torch.testing.assert_close(
         cosine_matrix(query, passage), torch.tensor([[[0.6, -0.8, 0.0], [0.0, -1.0, 0.0]]])
     )
-
-
-def test_one_cosine_scored_by_hand() -> None:
-    # kernels at 1, 0, −1, cosine 0.5, σ 0.1: exp(−0.25/0.02) = e^−12.5 twice; e^−112.5 is below
-    # 1e−10
-    expected = -12.5 * 1 + -12.5 * 2 + NOTHING * 4
-    score = pooling(3, [1, 2, 4], layout="even")(torch.tensor([[[0.5]]]), mask([1]), mask([1]))
-    assert score.shape == (1,)
-    assert score.item() == pytest.approx(expected, abs=1e-4)
 
 
 def test_the_learned_scale_stands_inside_the_logarithm() -> None:
@@ -104,43 +86,6 @@ def test_masked_terms_count_for_nothing() -> None:
         2 * NOTHING * 11.1, abs=1e-3
     )
     assert made(COSINES, mask([0, 0]), mask([1, 1])).item() == 0
-
-
-def test_rows_of_a_batch_do_not_meet() -> None:
-    made = KernelPooling()
-    cosines = torch.linspace(-1, 1, 3 * 4 * 5).reshape(3, 4, 5)
-    query, passage = (
-        mask([1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0]),
-        mask([1] * 5, [1, 1, 0, 0, 0], [1, 1, 1, 1, 0]),
-    )
-    together = made(cosines, query, passage)
-    alone = [made(cosines[i : i + 1], query[i : i + 1], passage[i : i + 1]) for i in range(3)]
-    torch.testing.assert_close(together, torch.cat(alone))
-
-
-def test_gradient_of_scale_and_weights_by_hand() -> None:
-    made = pooling(3, [1, 2, 4], layout="even")
-    made(torch.tensor([[[0.5]]]), mask([1]), mask([1])).backward()
-    assert made.weight.grad is not None
-    assert made.scale.grad is not None
-    # the logs themselves
-    assert made.weight.grad.tolist() == pytest.approx([-12.5, -12.5, NOTHING], abs=1e-4)
-    # w/c, and none through the clamp
-    assert made.scale.grad.tolist() == pytest.approx([1, 2, 0], abs=1e-4)
-
-
-def test_one_query_serves_a_batch_of_passages() -> None:
-    made = KernelPooling()
-    query, passages = (
-        torch.linspace(-2, 2, 8).reshape(1, 2, 4),
-        torch.linspace(-1, 3, 36).reshape(3, 3, 4).sin(),
-    )
-    passage_mask = mask([1, 1, 1], [1, 0, 0], [1, 1, 0])
-    found = made(cosine_matrix(query, passages), mask([1, 1]), passage_mask)
-    repeated = made(
-        cosine_matrix(query.repeat(3, 1, 1), passages), mask([1, 1]).repeat(3, 1), passage_mask
-    )
-    torch.testing.assert_close(found, repeated)
 
 
 def test_gradients_of_the_soft_counts() -> None:

@@ -14,11 +14,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
 from positionbias.models.mono_t5 import MonoT5, load_t5
-from positionbias.models.protocols import PassageEncoder, Ranker
 from positionbias.models.shapes import MonoT5Config
 
 from ..tiny import tiny_encoder
@@ -87,14 +86,6 @@ def test_scores_are_those_of_plain_transformers(version: str, tmp_path: Path) ->
     assert torch.allclose(
         plain_scores(tmp_path / "again", [(QUERIES[0], PASSAGES[0])]), found[:1], atol=1e-5
     )
-
-
-def test_it_is_a_ranker_and_encodes_nothing_alone(model: MonoT5) -> None:
-    assert isinstance(model, Ranker)
-    assert not isinstance(model, PassageEncoder)
-    assert model.room == 200 - 4  # Query: Document: Relevant: </s>, each one piece here
-    roles = model.parameter_roles()
-    assert {id(part) for part in roles["body"]} == {id(part) for part in model.parameters()}
 
 
 @given(order=st.permutations(range(4)), size=st.integers(1, 4))
@@ -211,15 +202,3 @@ def test_another_model_is_no_t5(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="wanted a T5 with its tokenizer") as stop:
         load_t5(tiny_encoder(tmp_path / "bert"))
     assert "\n" not in str(stop.value)
-
-
-@pytest.mark.parametrize(
-    ("length", "message"),
-    [
-        (0, "--pair-length: wanted at least 1; found 0"),
-        (5, "--pair-length: wanted at least 6 .4 of them around the texts.; found 5"),
-    ],
-)
-def test_lengths_out_of_range(folder: Path, length: int, message: str) -> None:
-    with pytest.raises(SettingError, match=message):
-        MonoT5(MonoT5Config(pair_length=length), load_t5(folder))

@@ -16,8 +16,8 @@ from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.packed import packed_encoder
-from positionbias.models.packed_attention import attend_packed, packs_on
-from positionbias.models.packed_models import PackedPairs, packed_pairs, packed_vectors
+from positionbias.models.packed_attention import packs_on
+from positionbias.models.packed_models import packed_pairs, packed_vectors
 from positionbias.models.shapes import BertCatConfig, BertDotConfig
 from positionbias.models.token_rows import TokenRows, TokenSource
 
@@ -127,22 +127,6 @@ def test_only_where_it_is_exact(folders: Path) -> None:
     assert packed_pairs(model, torch.bfloat16) is None  # on a CPU
 
 
-def test_attention_is_that_of_each_text_with_its_mask() -> None:
-    torch.manual_seed(2)
-    lengths = torch.tensor([3, 1, 5])
-    offsets = torch.cat([torch.zeros(1, dtype=torch.long), lengths.cumsum(0)]).int()
-    query, key, value = (torch.randn(9, 2, 4) for _ in range(3))
-    found = attend_packed(query, key, value, offsets, 5)
-    text = torch.repeat_interleave(torch.arange(3), lengths)
-    weights = torch.einsum("ihd,jhd->hij", query, key) / 2  # √4
-    weights = weights.masked_fill(text[:, None] != text, float("-inf")).softmax(dim=-1)
-    assert torch.allclose(found, torch.einsum("hij,jhd->ihd", weights, value), atol=1e-6)
-    firsts = offsets[:-1].long()
-    assert torch.allclose(
-        attend_packed(query[firsts], key, value, offsets, 5), found[firsts], atol=1e-6
-    )
-
-
 def test_torch_has_the_attention_that_a_gpu_takes() -> None:
     from inspect import signature
 
@@ -150,19 +134,3 @@ def test_torch_has_the_attention_that_a_gpu_takes() -> None:
     assert flash is not None
     named = list(signature(flash).parameters)[:7]
     assert named == ["query", "key", "value", "cu_seq_q", "cu_seq_k", "max_q", "max_k"]
-
-
-def test_a_pair_of_the_form_of_roberta(folders: Path) -> None:
-    encoder = encoder_of(folders, "roberta").eval()
-    packed = packed_encoder(encoder.backbone, torch.float32)
-    assert packed is not None
-    model = BertCat(BertCatConfig(pair_length=24), encoder)
-    rows = TokenRows.of([[5, 6]]), TokenRows.of([[8, 9, 10]])
-    batch = PackedPairs(model, packed).batch(
-        PackedPairs(model, packed).source(*rows),
-        *(np.zeros(1, int),) * 2,
-        (np.array([2]), np.array([3])),
-    )
-    assert batch.numbers.tolist() == [0, 5, 6, 2, 2, 8, 9, 10, 2]
-    assert batch.positions.tolist() == list(range(9))
-    assert batch.types is None

@@ -8,12 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from positionbias.core.errors import SettingError
 from positionbias.models.pacrr import PACRR, inverse_frequency
-from positionbias.models.protocols import PassageEncoder, Ranker, TermEncoder, pad_rows
+from positionbias.models.protocols import pad_rows
 from positionbias.models.shapes import PACRRConfig
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary
 
@@ -36,22 +33,6 @@ def model(config: PACRRConfig = SMALL, vectors: Sequence[Sequence[float]] | None
 
 def sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-x))
-
-
-def test_it_is_what_it_says() -> None:
-    made = model()
-    assert isinstance(made, Ranker)
-    assert isinstance(made, PassageEncoder)
-    assert not isinstance(made, TermEncoder)
-    assert (made.dimension, made.room) == (6, 200)
-    roles = made.parameter_roles()
-    # the paper's word vectors are given, and stay
-    assert (roles["embedding"], roles["kernels"]) == ([], [])
-    assert {id(p) for p in roles["body"]} == {id(p) for p in made.parameters()} - {
-        id(made.embedding.weight)
-    }
-    learned = model(PACRRConfig(dimension=6, learn_words=True)).parameter_roles()
-    assert len(learned["embedding"]) == 1
 
 
 # words 2 and 3 at right angles, 4 between them: cosines 1, 0, 0.6 with word 2; 0, 1, 0.8 with word
@@ -132,55 +113,8 @@ def test_against_loops() -> None:
 
 # -- masks -----------------------------------------------------------------------------------------
 
-ROWS = st.lists(st.integers(1, 9), max_size=9)
-
-
-@given(st.lists(st.tuples(ROWS, ROWS), min_size=1, max_size=6), st.integers(0, 4))
-@settings(max_examples=25, deadline=None)
-def test_the_same_score_in_any_batch(
-    pairs: list[tuple[list[int], list[int]]], padding: int
-) -> None:
-    made = model()
-    queries, passages = pad_rows([q for q, _ in pairs]), pad_rows([p for _, p in pairs])
-    pad = torch.nn.functional.pad
-    with torch.no_grad():
-        together = made(pad(queries, (0, padding)), pad(passages, (0, padding)))
-        alone = [made(pad_rows([q]), pad_rows([p])).item() for q, p in pairs]
-    assert together.tolist() == pytest.approx(alone, abs=1e-5)
-
-
-def test_encoded_apart_it_scores_the_same() -> None:
-    made = model()
-    query, passages = made.encode_queries([[2, 3]]), made.encode_passages(PASSAGES)
-    # a query's words have their IDF behind them
-    assert (query[0].shape, passages[0].shape) == ((1, 2, 7), (6, 5, 6))
-    torch.testing.assert_close(
-        made.interact(*query, *passages), made(pad_rows([[2, 3]]), pad_rows(PASSAGES))
-    )
-
-
-def test_empty_texts() -> None:
-    made = model()
-    scores = made(pad_rows(QUERIES), pad_rows(PASSAGES))
-    assert scores.shape == (6,)
-    assert torch.isfinite(scores).all()
-    assert scores[[2, 5]].tolist() == [0, 0]  # an empty query
-    scores.sum().backward()
-    assert all(torch.isfinite(p.grad).all() for p in made.parameters() if p.grad is not None)
-
 
 # -- gradients -------------------------------------------------------------------------------------
-
-
-def test_gradients_reach_every_parameter() -> None:
-    made = model(PACRRConfig(dimension=6, filters=4, learn_words=True))
-    made(pad_rows(QUERIES), pad_rows(PASSAGES)).sum().backward()
-    for name, parameter in made.named_parameters():
-        assert parameter.grad is not None, name
-        assert parameter.grad.to_dense().abs().max() > 0, name
-    fixed = model()
-    fixed(pad_rows(QUERIES), pad_rows(PASSAGES)).sum().backward()
-    assert fixed.embedding.weight.grad is None
 
 
 # -- IDF, and what is kept -------------------------------------------------------------------------
@@ -198,30 +132,3 @@ def test_idf_of_words() -> None:
     assert grown.idf[len(WORDS) :].tolist() == pytest.approx([math.log(2), math.log(4)])
     numbers = pad_rows(QUERIES), pad_rows(PASSAGES)
     assert torch.equal(grown(*numbers), made(*numbers))
-
-
-def test_saved_and_loaded(tmp_path) -> None:
-    made = model()
-    made.save(tmp_path)
-    loaded = PACRR.load(
-        tmp_path, {name: getattr(SMALL, name) for name in SMALL.__dataclass_fields__}
-    )
-    assert torch.equal(loaded.idf, made.idf)
-    assert not loaded.embedding.weight.requires_grad
-    numbers = pad_rows(QUERIES), pad_rows(PASSAGES)
-    assert torch.equal(loaded(*numbers), made(*numbers))
-
-
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"filters": 0}, "--filters: wanted at least 1; found 0"),
-        ({"strongest": 0}, "--strongest: wanted at least 1"),
-        ({"longest_window": 0}, "--longest-window: wanted at least 1"),
-        ({"embedding_deviation": math.inf}, "--embedding-deviation: wanted a number from 0"),
-    ],
-)
-def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None:
-    with pytest.raises(SettingError) as stop:
-        PACRRConfig(**change)
-    assert str(stop.value).startswith(named)

@@ -56,14 +56,6 @@ def test_no_passages() -> None:
     assert permuted(lambda query, passages: [])("q", []).tolist() == []
 
 
-@pytest.mark.parametrize("kind", [np.uint8, np.int8, bool, np.float32])
-def test_numbers_of_any_kind_are_ranked(kind: type) -> None:
-    low = -128 if kind is np.int8 else 0
-    scores = {"low": low, "high": 1}
-    ranks = permuted(lambda _, texts: np.array([scores[text] for text in texts], kind), 3)
-    assert ranks("q", ["low", "high"]).tolist() == [0.0, 1.0]
-
-
 def test_what_is_no_number_is_one_line() -> None:
     ragged = permuted(lambda _, texts: [[1], [1, 2]][: len(texts)], 2)
     with pytest.raises(InputError, match="wanted 2 finite numbers, one a passage"):

@@ -75,16 +75,6 @@ def test_given_prompts_replace_those_of_the_files(mode: str, tmp_path: Path) -> 
     assert "'iron gate ' stands before each query, '' before each passage" in found.manifest.notes
 
 
-def test_a_prompt_that_goes_unused_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    place = two_tower(tmp_path, "mean", prompts={"query": "what is ", "passage": "the hall "})
-    load_checkpoint(place.rename(tmp_path / "e5"))  # a remark is made once a process
-    line = " ".join(capsys.readouterr().err.split())
-    assert "e5: 'what is ' stands before each query, '' before each passage" in line
-    assert "leaves out 'passage': give --query-prompt or --passage-prompt to change that" in line
-
-
 def test_prompts_in_files_need_the_library_or_both_options(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

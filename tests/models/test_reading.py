@@ -140,16 +140,6 @@ def test_padding_that_moves_positions_is_refused(tmp_path: Path) -> None:
         load_checkpoint(place)
 
 
-def test_what_is_trained_reads_the_front(tmp_path: Path) -> None:
-    place = with_tokenizer(
-        tiny_encoder(tmp_path / "tiny"), truncation_side="left", padding_side="left"
-    )
-    model = BertCat(BertCatConfig(pair_length=12), load_encoder(place))
-    model.save(tmp_path / "trained")
-    saved_as = json.loads((tmp_path / "trained" / "tokenizer_config.json").read_text())
-    assert (saved_as["truncation_side"], saved_as["padding_side"]) == ("right", "right")
-
-
 # -- decoders --------------------------------------------------------------------------------------
 
 

@@ -210,33 +210,6 @@ def made(tk: Path, tmp_path: Path) -> Path:
     return tmp_path / "new"
 
 
-def test_it_is_given_wherever_a_model_is(
-    collection: Collection, run: Path, made: Path, tk: Path, tmp_path: Path
-) -> None:
-    done = positionbias.rerank(collection, model=made, candidates=run, out=tmp_path / "new.run")
-    assert set(done.rows["model"]) == {"tk, rotate:2"}
-    assert load_checkpoint(made).depth == load_checkpoint(tk).depth
-    assert (tmp_path / "new.run").read_bytes() != b""
-    assert positionbias.verify([made]).exit_code == 0
-
-
-def test_a_remedy_on_a_remedy_is_one_of_its_variants(
-    collection: Collection, run: Path, made: Path, tk: Path, tmp_path: Path
-) -> None:
-    positionbias.debias_model(made, remedy="segments-max:2", out=tmp_path / "both")
-    given, queries = read_run(run), collection.queries("test")
-    found = rescore(
-        load_checkpoint(tmp_path / "both").model, collection, queries, given, name="both"
-    ).run
-    base, query_id = load_checkpoint(tk).model, next(iter(given))
-    (text,) = collection.texts(given[query_id].passage_ids[:1])
-    asked = next(query.text for query in queries if query.query_id == query_id)
-    parts = [[(asked, turned) for turned in rotations(part, 2)] for part in segments(text, 2)]
-    wanted = max(float(score_pairs(base, of).astype(np.float64).mean()) for of in parts)
-    scored = dict(zip(found[query_id].passage_ids, found[query_id].scores, strict=True))
-    assert scored[given[query_id].passage_ids[0]] == pytest.approx(wanted, abs=2e-5)
-
-
 def test_changed_files_are_refused(made: Path) -> None:
     (made / "remedy.json").write_text('{"remedy": "rotate:33"}')
     with pytest.raises(InputError, match="remedy.json: wanted .* bytes, as its manifest says"):

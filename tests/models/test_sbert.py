@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 
@@ -226,30 +225,6 @@ def test_sparse_vectors_by_hand() -> None:
     assert sparse.interact(encoded[:1], query_mask[:1], nothing, mask).tolist() == [0]
 
 
-def test_each_distinct_passage_is_encoded_once_and_what_is_cut_is_counted(tmp_path: Path) -> None:
-    found = load_checkpoint(kept(max_pooled(tmp_path), tmp_path / "saved"))
-    done = rescore(
-        found.model, Texts(), [Query(*item) for item in QUERIES.items()], RUN, name="theirs"
-    )
-    assert (done.cached, done.passages, done.counts.again, len(done.counts.empty)) == (
-        True,
-        5,
-        0,
-        1,
-    )
-    assert done.room == found.model.room == 20  # tokens, [CLS] and [SEP] among them
-    lengths = [len(row) for row in tiny_tokenizer()(list(TEXTS.values()))["input_ids"]]
-    assert done.counts.truncated == sum(length >= 20 for length in lengths) > 0
-    rows = found.model.read_passages([TEXTS["c"], ""])
-    assert [len(row) for row in rows] == [lengths[2], 0]
-    vectors, mask = found.model.encode_passages(rows)
-    assert (vectors.shape, mask.tolist()) == ((2, 1, 16), [[True], [True]])
-    assert found.model.dimension == 16
-    one, two = found.model.encode_queries(found.model.read_queries([QUERIES["q1"]]))
-    both = found.model.interact(one, two, vectors, mask)  # a query serves all passages
-    assert both[0].item() == pytest.approx(scores(found.model)["q1", "c"], abs=1e-5)
-
-
 def test_a_cross_encoder_counts_nothing_as_cut_and_halves_its_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,13 +246,6 @@ def test_a_cross_encoder_counts_nothing_as_cut_and_halves_its_batches(
     assert (done.cached, done.room, done.counts.truncated) == (False, None, 0)
     assert "up to the length limit" not in " ".join(done.rows("c", "test")["measure"])
     assert scores(found.model) == close(predicted(library))
-
-    def never(*given: Any, **named: Any) -> Any:
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
-    monkeypatch.setattr(found.model._model, "predict", never)
-    with pytest.raises(SettingError, match="--device: wanted memory for one pair of texts"):
-        scores(found.model)
 
 
 # -- what the files say, and what is said for them -------------------------------------------------
@@ -343,84 +311,6 @@ def test_what_stanfords_colbert_saved(tmp_path: Path) -> None:
     found = load_checkpoint(place)
     assert (found.model.kind, found.model.dimension, found.model.room) == ("multi-vector", 8, 30)
     assert scores(found.model) == close(similar(library))
-
-
-def test_a_classifier_of_left_to_right_models_as_cross_encoder(tmp_path: Path) -> None:
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
-    words = [
-        "<pad>",
-        "<unk>",
-        "<s>",
-        "yes",
-        "no",
-        "what",
-        "the",
-        "lamp",
-        "of",
-        "gate",
-        "iron",
-        "is",
-    ]
-    core = Tokenizer(
-        models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="<unk>")
-    )
-    core.pre_tokenizer = pre_tokenizers.Whitespace()
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=core,
-        pad_token="<pad>",
-        unk_token="<unk>",
-        bos_token="<s>",
-        padding_side="left",
-        model_max_length=64,
-    )
-    tokenizer.chat_template = "{% for m in messages %}{{ m['content'] }} {% endfor %}"
-    torch.manual_seed(5)
-    shape = {
-        "hidden_size": 16,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 24,
-        "initializer_range": 0.5,
-    }
-    place = tmp_path / "llama"
-    with quiet_transformers():
-        LlamaForCausalLM(
-            LlamaConfig(vocab_size=len(words), max_position_embeddings=64, **shape)
-        ).save_pretrained(place)
-        tokenizer.save_pretrained(place)
-        library = theirs.CrossEncoder(str(place), device="cpu")
-    found = load_checkpoint(place, "cross-encoder")
-    queries = {"q1": "what is the lamp"}
-    expected = library.predict(
-        [("what is the lamp", text) for text in TEXTS.values()],
-        activation_fn=torch.nn.Identity(),
-        **QUIET,
-    )
-    run = Run("bm25", [("q1", list(TEXTS), [5, 4, 3, 2, 1])])
-    assert scores(found.model, run, queries) == close(
-        {("q1", p): float(s) for p, s in zip(TEXTS, expected, strict=True)}
-    )
-    assert len(np.unique(expected)) > 2
-
-
-def test_word_vectors_without_an_encoder(tmp_path: Path) -> None:
-    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
-
-    weights = np.random.default_rng(1).normal(size=(len(tiny_tokenizer()), 8)).astype(np.float32)
-    library = bi_encoder(modules=[StaticEmbedding(tiny_tokenizer(), embedding_weights=weights)])
-    found = load_checkpoint(kept(library, tmp_path / "static"))
-    some = {"q1": QUERIES["q1"], "q3": QUERIES["q3"]}
-    run = Run("bm25", [(query_id, ["a", "b", "c", "e"], [4, 3, 2, 1]) for query_id in some])
-    expected = {
-        pair: value
-        for pair, value in similar(library).items()
-        if pair in {(q, p) for q in some for p in "abce"}
-    }
-    assert {
-        pair: value for pair, value in scores(found.model, run).items() if pair in expected
-    } == close(expected)
 
 
 KINDS: dict[str, tuple[Callable[[Path], Path], str, str]] = {
@@ -498,17 +388,6 @@ def test_a_damaged_folder_is_one_line(tmp_path: Path) -> None:
     ) as caught:
         load_checkpoint(place)
     assert "\n" not in str(caught.value)
-
-
-def test_more_scores_than_one(tmp_path: Path) -> None:
-    modules = [transformer(tmp_path / "tiny"), pooling("mean"), head(out_features=3)]
-    with pytest.raises(
-        SettingError,
-        match=(
-            "this cross-encoder has 3 labels, 0, 1, 2: name the one to rank by with --score-label"
-        ),
-    ):
-        load_checkpoint(kept(cross_encoder(modules=modules), tmp_path / "three"))
 
 
 def test_a_sparse_encoder_of_another_similarity(tmp_path: Path) -> None:

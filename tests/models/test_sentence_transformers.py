@@ -17,7 +17,7 @@ from positionbias.core.manifest import Manifest
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import TrainingLog, load_checkpoint, save_checkpoint
-from positionbias.models.encoder import load_encoder, open_encoder
+from positionbias.models.encoder import load_encoder
 from positionbias.models.shapes import BertCatConfig, BertDotConfig
 
 from ..tiny import tiny_encoder
@@ -74,15 +74,6 @@ def test_their_cross_encoder_loads_ours(architecture: str, length: int, tmp_path
     )
 
 
-def test_their_cross_encoder_loads_a_kept_head(tmp_path: Path) -> None:
-    encoder = open_encoder(saved("bert", tmp_path / "first", classifier=True), classifier=True)
-    model = BertCat(BertCatConfig(pair_length=24, head="transformers"), encoder).eval()
-    place = checkpoint(tmp_path / "cat", model)
-    assert cross_encoder(str(place)).predict(PAIRS, **QUIET).tolist() == pytest.approx(
-        ours(model), abs=1e-5
-    )
-
-
 @pytest.mark.parametrize(
     "shape",
     [
@@ -123,17 +114,6 @@ def test_the_real_encoder_both_ways(tmp_path: Path) -> None:
 
 
 # -- theirs, loaded here ---------------------------------------------------------------------------
-
-
-def test_their_modular_cross_encoder_loads_here(tmp_path: Path) -> None:
-    model = modular_cross_encoder(tmp_path / "tiny", max_seq_length=31)
-    found = load_checkpoint(kept(model, tmp_path / "theirs"))
-    assert (found.model.kind, found.model.config, found.depth) == (
-        "bert_cat",
-        BertCatConfig(pair_length=31),
-        None,
-    )
-    assert ours(found.model) == pytest.approx(model.predict(PAIRS, **QUIET).tolist(), abs=1e-5)
 
 
 @pytest.mark.parametrize("resaved", [True, False], ids=["by-them", "by-transformers"])
@@ -216,16 +196,6 @@ BEYOND_OURS: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda p: change(p, "1_Pooling/config.json", pooling_mode="max"),
         "max pooling",
     ),
-    "two poolings": (
-        "dot",
-        lambda p: change(p, "1_Pooling/config.json", pooling_mode=["cls", "mean"]),
-        "cls and mean pooling",
-    ),
-    "another module": (
-        "dot",
-        lambda p: retype(p, 1, "sentence_transformers.sparse_encoder.modules.SpladePooling"),
-        "the module sentence_transformers.sparse_encoder.modules.SpladePooling",
-    ),
     "a dense layer": (
         "dot",
         lambda p: retype(p, 1, "sentence_transformers.models.Dense"),
@@ -236,30 +206,10 @@ BEYOND_OURS: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda p: change(p, "config_sentence_transformers.json", model_type="SparseEncoder"),
         "a sparse model",
     ),
-    "lower-casing": (
-        "dot",
-        lambda p: change(p, "sentence_bert_config.json", do_lower_case=True),
-        "do_lower_case",
-    ),
     "another similarity": (
         "dot",
         lambda p: change(p, "config_sentence_transformers.json", similarity_fn_name="manhattan"),
         "manhattan similarity",
-    ),
-    "cut vectors": (
-        "dot",
-        lambda p: change(p, "config_sentence_transformers.json", truncate_dim=8),
-        "truncate_dim",
-    ),
-    "a prompt in a pair": (
-        "cat",
-        lambda p: change(p, "config_sentence_transformers.json", default_prompt_name="query"),
-        "a prompt before each text",
-    ),
-    "mean pooling of a pair": (
-        "cat",
-        lambda p: change(p, "1_Pooling/config.json", pooling_mode="mean"),
-        "mean pooling in a cross-encoder",
     ),
     "a head with tanh": (
         "cat",

@@ -13,16 +13,12 @@ import numpy as np
 import pytest
 import torch
 
-import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.run import read_run
-from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.protocols import SingleVector, TextScorer
 from positionbias.models.text_encoder import TextEncoder
 from positionbias.planted.generator import PlantedSettings
-from positionbias.settings import Audited, AuditSettings, DenseSearch, Retrieval
 from tests.tiny import planted
 
 CODE = '''
@@ -208,58 +204,6 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
         queries=100, passages=200, test_share=0.6, validation_share=0.1, front_loading=0.9
     )
     return planted(tmp_path_factory.mktemp("encoders") / "planted", settings)
-
-
-SETTINGS = AuditSettings(needles=20, depth=20)
-
-
-def test_encode_and_retrieve(collection: Collection, folder: Path) -> None:
-    made = positionbias.encode(collection.path, model="vectorial:encode", out=folder / "vectors")
-    assert (len(made), made.dimension, made.manifest.settings["shape"]) == (
-        200,
-        64,
-        {
-            "kind": "encoder",
-            "name": "vectorial:encode",
-            "similarity": "dot",
-            "query_prompt": "",
-            "passage_prompt": "",
-        },
-    )
-    from positionbias.settings import ByVectors
-
-    by = ByVectors(folder / "vectors", "vectorial:encode", search=DenseSearch())
-    positionbias.retrieve(
-        collection.path, wanted=Retrieval("test", depth=5), dense=by, out=folder / "a.run"
-    )
-    encode = sys.modules["vectorial"].encode
-    texts = [passage.text for passage in collection.passages()]
-    ids = [passage.passage_id for passage in collection.passages()]
-    query = collection.queries("test")[0]
-    best = np.argsort(
-        -(np.asarray(encode(texts)) @ np.asarray(encode([query.text]))[0]), kind="stable"
-    )[0]
-    assert read_run(folder / "a.run")[query.query_id].passage_ids[0] == ids[best]
-    # the same file, another function
-    with pytest.raises(InputError, match="wanted vectors by vectorial:rows as it reads now"):
-        Vectors(folder / "vectors").check(load_checkpoint("vectorial:rows"), collection)
-
-
-def test_audits_by_name_and_in_python_agree(collection: Collection) -> None:
-    from dataclasses import replace
-
-    settings = replace(SETTINGS, retrieve=True)
-    named = positionbias.audit_systems(
-        collection.path, audited=Audited(models=["vectorial:encode"]), settings=settings
-    )
-    encode = sys.modules["vectorial"].encode
-    given = positionbias.audit_model(encode, collection, settings=settings)
-    assert named.to_frame().drop(columns="model").equals(given.to_frame().drop(columns="model"))
-    # an encoder tells no limit: scores do
-    assert "no limit found" in set(given.to_frame().label)
-    assert any(
-        "a user's own code, given in Python: it has no checksum" in note for note in given.notes
-    )
 
 
 def plain(query: str, passages: list[str]) -> list[float]:

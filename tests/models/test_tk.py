@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from torch import nn
 
 from positionbias.core.errors import SettingError
-from positionbias.models.protocols import PassageEncoder, Ranker, TermEncoder, TextScorer, pad_rows
+from positionbias.models.protocols import pad_rows
 from positionbias.models.shapes import TKConfig
 from positionbias.models.tk import TK, TransformerLayer, sinusoid_positions
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary
@@ -40,17 +37,6 @@ def test_positions_by_hand() -> None:
     assert table.tolist() == [pytest.approx(row, abs=1e-7) for row in expected]
 
 
-def test_positions_against_the_formula() -> None:
-    half = 150
-    table = sinusoid_positions(700, 300).numpy()
-    for position in (0, 1, 499, 500, 699):
-        for k in (0, 1, 75, 149):
-            # the last rate is exactly 10⁻⁴: d/2 − 1 in the denominator
-            angle = position / 1e4 ** (k / (half - 1))
-            assert table[position, k] == pytest.approx(math.sin(angle), abs=1e-6)
-            assert table[position, half + k] == pytest.approx(math.cos(angle), abs=1e-6)
-
-
 def test_gate_and_starts_without_layers() -> None:
     # without layers the context is embedding + position, so ĥ = α·e + (1 − α)(e + position) = e +
     # (1 − α)·position
@@ -67,56 +53,7 @@ def test_gate_and_starts_without_layers() -> None:
     torch.testing.assert_close(tk.passage_vectors(numbers), embedded + 0.25 * table[500:503])
 
 
-def test_gate_mixes_embedding_and_context() -> None:
-    tk = model()
-    numbers = torch.tensor([[2, 5, 3]])
-    mixed = tk.passage_vectors(numbers)
-    tk.gate.data = torch.tensor(0.0)
-    context = tk.passage_vectors(numbers)
-    assert not torch.allclose(context, tk.embedding(numbers))
-    torch.testing.assert_close(mixed, 0.5 * tk.embedding(numbers) + 0.5 * context)
-
-
 # -- the layer -------------------------------------------------------------------------------------
-
-
-def test_head_size_is_apart_from_the_width() -> None:
-    layer = TransformerLayer(dimension=10, heads=3, head_size=7, feed_forward=4)
-    shapes = {
-        name: tuple(p.shape) for name, p in layer.named_parameters() if name.endswith("weight")
-    }
-    assert shapes["query.weight"] == shapes["key.weight"] == shapes["value.weight"] == (21, 10)
-    assert shapes["output.weight"] == (10, 21)
-    assert (shapes["expand.weight"], shapes["contract.weight"]) == ((4, 10), (10, 4))
-    assert layer(torch.randn(2, 5, 10), torch.ones(2, 5, dtype=torch.bool)).shape == (2, 5, 10)
-    paper = TransformerLayer(300, 16, 32, 100)
-    assert paper.query.out_features == 512
-
-
-def test_a_layer_worked_by_hand() -> None:
-    # queries of zeros attend evenly, so each head's output is the mean value over the terms that
-    # may be looked at; the feed- forward is zero, so the layer gives LN(LN(x + mean))
-    layer = TransformerLayer(dimension=4, heads=1, head_size=2, feed_forward=3)
-    for parameter in (
-        *layer.query.parameters(),
-        *layer.contract.parameters(),
-        layer.value.bias,
-        layer.output.bias,
-    ):
-        parameter.data.zero_()
-    layer.value.weight.data = torch.eye(2, 4)  # the first two coordinates
-    layer.output.weight.data = torch.eye(4, 2)  # put back where they were
-    terms = torch.tensor(
-        [[[1.0, 0.0, 2.0, 5.0], [3.0, 4.0, -1.0, 0.0], [100.0, 100.0, 100.0, 0.0]]]
-    )
-    mean = np.array([2.0, 2.0, 0.0, 0.0])  # of the first two terms; the third is masked
-
-    def norm(row: np.ndarray) -> np.ndarray:
-        return (row - row.mean()) / np.sqrt(row.var() + 1e-5)
-
-    expected = [norm(norm(row + mean)) for row in terms[0].numpy()]
-    found = layer(terms, torch.tensor([[True, True, False]]))[0].detach().numpy()
-    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def test_parity_with_torchs_encoder_layer() -> None:
@@ -147,39 +84,6 @@ def test_parity_with_torchs_encoder_layer() -> None:
 
 
 # -- scores ----------------------------------------------------------------------------------------
-
-TEXTS = st.lists(st.sampled_from([*WORDS.words, "unheard", "of"]), max_size=12).map(" ".join)
-
-
-@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=6), st.integers(0, 3))
-@settings(max_examples=25)
-def test_the_same_score_in_any_batch(pairs: list[tuple[str, str]], padding: int) -> None:
-    tk = model(seed=2)
-    queries, passages = (
-        tk.read_queries([q for q, _ in pairs]),
-        tk.read_passages([p for _, p in pairs]),
-    )
-    with torch.no_grad():
-        together = tk(pad_rows(queries), nn.functional.pad(pad_rows(passages), (0, padding)))
-        alone = [
-            tk(pad_rows([q]), pad_rows([p])).item() for q, p in zip(queries, passages, strict=True)
-        ]
-    assert together.tolist() == pytest.approx(alone, abs=1e-5, rel=1e-5)
-
-
-def test_empty_sides_score_finite_numbers() -> None:
-    tk = model()
-    one, nothing = [2, 3], []
-    scores = tk(pad_rows([nothing, one, nothing, one]), pad_rows([one, nothing, nothing, one]))
-    assert scores[0].item() == scores[2].item() == 0  # no query term, no sum
-    # every kernel clamped, for two query terms
-    expected = 2 * math.log(1e-10) * tk.pooling.weight.sum().item()
-    assert scores[1].item() == pytest.approx(expected, rel=1e-5)
-    assert torch.isfinite(scores).all()
-    scores.sum().backward()
-    assert all(
-        torch.isfinite(p.grad.to_dense()).all() for p in tk.parameters() if p.grad is not None
-    )
 
 
 def test_gradients_reach_every_parameter() -> None:
@@ -271,17 +175,6 @@ def test_groups_of_alike_length_change_nothing(positions: str, times: int) -> No
         )
 
 
-@pytest.mark.parametrize("positions", ["sinusoid", "relative"])
-def test_half_precision_is_near_full_precision(positions: str) -> None:
-    tk = model(positions=positions)
-    queries, passages = pad_rows([[2, 3], [4, 5, 6]]), pad_rows([[5, 2, 4, 3], [3, 6]])
-    full = tk(queries, passages)
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        half = tk(queries, passages)
-    assert half.dtype == torch.float32  # the kernels stay in full precision
-    torch.testing.assert_close(half, full, atol=0.05, rtol=0.05)
-
-
 def test_no_passage_no_score() -> None:
     assert model()(pad_rows([]), pad_rows([])).shape == (0,)
 
@@ -289,38 +182,14 @@ def test_no_passage_no_score() -> None:
 # -- making one ------------------------------------------------------------------------------------
 
 
-def test_word_vectors_start_the_embedding() -> None:
-    given = np.arange(len(WORDS) * 8, dtype=np.float64).reshape(len(WORDS), 8)
-    tk = TK(TINY, WORDS, given)
-    np.testing.assert_array_equal(tk.embedding.weight[1:].detach(), given[1:])
-    assert tk.embedding.weight[0].abs().sum() == 0  # padding, whatever was given
-
-
-def test_it_is_what_training_re_ranking_and_the_probe_ask_for() -> None:
-    for form in (Ranker, PassageEncoder, TermEncoder):
-        assert isinstance(model(), form)
-    assert not isinstance(model(), TextScorer)
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
         ({"layers": 0}, "--layers"),
-        ({"heads": 0}, "--heads"),
-        ({"head_size": -1}, "--head-size"),
-        ({"feed_forward": 0}, "--feed-forward"),
-        ({"query_length": 0}, "--query-length"),
-        ({"passage_length": 0}, "--passage-length"),
         ({"dimension": 7}, "--dimension"),
-        ({"dimension": 2}, "--dimension"),
-        ({"kernels": 2}, "--kernels"),
         ({"kernel_layout": "random"}, "--kernel-layout"),
-        ({"kernel_sigma": 0.0}, "--kernel-sigma"),
-        ({"embedding_deviation": -0.1}, "--embedding-deviation"),
         ({"embedding_deviation": math.nan}, "--embedding-deviation"),
-        ({"passage_start": -1}, "--passage-start"),
         ({"positions": "learned"}, "--positions"),
-        ({"relative_distance": 0}, "--relative-distance"),
     ],
 )
 def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None:

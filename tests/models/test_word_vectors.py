@@ -199,68 +199,25 @@ def test_the_file_that_a_zip_is_about(tmp_path: Path) -> None:
             "v:3: wanted a word and 2 numbers; found 1 numbers; fix or drop the line",
         ),
         (
-            b"the 1 2\noil 3 4\nlamp 1 2 3\n",
-            "v:3: wanted a word and 2 numbers; found 3 numbers; fix or drop the line",
-        ),
-        (
-            b"lamp\n",
-            (
-                "v:1: wanted a word and 2 numbers; found 0 numbers; check that it is a file of "
-                "word vectors"
-            ),
-        ),
-        (
-            b"the 1 2\nlamp x 1\n",
-            "v:2: wanted a word and 2 numbers; found a value that is not finite",
-        ),
-        (b"gate 1 2\nlamp nan 1\n", "v:2: .* not finite; fix or drop the word"),
-        (b"lamp 1 inf\n", "v:1: .* not finite"),
-        (b"lamp 1 1e39\n", "v:1: .* not finite"),  # beyond float32
-        (
             b"the 1 2\na 3 4\n",
             "v: wanted vectors of the collection's words; found none among 2 words",
-        ),
-        (b"", "found none among 0 words"),
-        (b"0 2\n", "found none among 0 words"),
-        (
-            b"3 4\nlamp 1 2 3 4\n",
-            "v:1: wanted a word and 2 numbers; found 4 numbers; give --dimension 4",
         ),
         (
             b"3 2\nlamp 1 2\n",
             "v: wanted 3 words, as its first line says; found the end of the file after 1; fetch",
         ),
         (
-            word2vec({"lamp": [1, 2, 3]}),
-            "v:1: wanted a word and 2 numbers; found 3 numbers; give --dimension 3",
-        ),
-        (
-            BINARY[:-4],
-            (
-                "v: wanted as many whole records as the header says; found at record 3 the end of "
-                "the file, 1 records early"
-            ),
-        ),
-        (word2vec(count=5), "found at record 4 the end of the file, 2 records early"),
-        (word2vec(count=2), "found at record 2 more after it"),
-        (b"1 2\n" + bytes(20_000), "found at record 1 a word of over 16,384 bytes"),
-        (
             word2vec({"the": [1, 1], "lamp": [1, np.inf]}),
             "v: .* found a value that is not finite in record 2",
         ),
-        (gzip.compress(glove() * 1000)[:-12], "v: wanted word vectors, whole"),
-        (gzip.compress(BINARY)[:-9], "v: wanted word vectors, whole"),
         (
             gzip.compress(glove())[:-8] + bytes(8),
             "v: wanted word vectors, whole; found CRC check failed",
         ),
-        (zstandard.compress(glove())[:-4], "v: wanted word vectors, whole"),
         (
             zipped(v_txt=glove())[:-30],
             "v: wanted word vectors, whole; found File is not a zip file; fetch the file again",
         ),
-        (bytes(range(256)) * 40, "v:1: wanted a word and 2 numbers; found 0 numbers"),
-        ("lamp 1 2\n".encode("utf-16"), "found"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
@@ -293,37 +250,16 @@ def listed(words: str) -> np.ndarray:
     ("tensors", "complaint"),
     [
         (
-            {"vectors": np.zeros((1, 3), np.float32), "words": listed("lamp")},
-            "found 3 numbers; give --dimension 3",
-        ),
-        (
             {"weight": np.zeros(3)},
             r"wanted word vectors \(the tensors vectors and words\); found weight; check the path",
-        ),
-        ({}, "found no tensor"),
-        (
-            {"vectors": np.zeros((1, 2)), "words": listed("lamp")},
-            r"found vectors \(1, 2\) F64, words \(4,\) U8",
         ),
         (
             {"vectors": np.zeros((2, 2), np.float32), "words": listed("lamp")},
             "wanted 2 words for as many vectors; found 1",
         ),
         (
-            {"vectors": np.zeros((1, 2), np.float32), "words": listed("lamp\noil")},
-            "wanted 1 words .* found 2",
-        ),
-        (
-            {"vectors": np.zeros((1, 2), np.float32), "words": np.array([255], np.uint8)},
-            "wanted words in UTF-8",
-        ),
-        (
             {"vectors": np.full((1, 2), np.nan, np.float32), "words": listed("lamp")},
             "not finite in record 1",
-        ),
-        (
-            {"vectors": np.zeros((1, 2), np.float32), "words": listed("other")},
-            "found none among 1 words",
         ),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
