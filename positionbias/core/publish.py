@@ -110,15 +110,15 @@ def _acquired(place: Path, patience: float) -> BaseFileLock:
     stands for one.
     """
     with warnings.catch_warnings(action="ignore"):  # of a file system without locks
-        lock: BaseFileLock = FileLock(place, timeout=patience, poll_interval=_POLL)
+        lock: BaseFileLock = FileLock(place, timeout=patience)
         try:
-            lock.acquire()
+            lock.acquire(poll_interval=_POLL)
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise
             place.unlink(missing_ok=True)
-            lock = SoftFileLock(f"{place}.held", timeout=patience, poll_interval=_POLL)
-            lock.acquire()
+            lock = SoftFileLock(f"{place}.held", timeout=patience)
+            lock.acquire(poll_interval=_POLL)
     return lock
 
 
