@@ -12,16 +12,16 @@ from positionbias.contamination.settings import (
     Suspects,
     SuspectSettings,
 )
-from positionbias.core.columns import Columns
 from positionbias.core.retrieval import Retrieval
-from positionbias.core.validation_draw import ValidationDraw
 from positionbias.dense.settings import AnnSettings, DenseSearch
 from positionbias.engine.choose import Engine
 from positionbias.evaluation.fusing import Fusing
 from positionbias.experiments.models import ModelSettings
 from positionbias.firststage.settings import Bm25Search, Bm25Settings
+from positionbias.formats.columns import Columns
 from positionbias.formats.release_settings import MsmarcoDocsSettings, MsmarcoSettings
 from positionbias.formats.trec_docs import Reading
+from positionbias.formats.validation_draw import ValidationDraw
 from positionbias.leakage.settings import (
     FindSettings,
     LeakingPairs,

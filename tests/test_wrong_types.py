@@ -14,24 +14,14 @@ import positionbias as pb
 from positionbias.core.errors import InputError, PositionBiasError
 
 SCORES = {"q": {"p": 1.0}}
-ROWS = [{"passage": "The lamp burns oil."}]
 PLACE = "wanted a text or path; found 5; give one"
 TEXT = "wanted a text; found 5; give one"
 CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "load": (pb.load, f"folder: {PLACE}"),
     "Collection": (pb.Collection, f"collection: {PLACE}"),
-    "from_records": (lambda it: pb.Collection.from_records(ROWS, it), f"path: {PLACE}"),
-    "from_records, split": (
-        lambda it: pb.Collection.from_records(ROWS, "c", split=it),
-        f"split: {TEXT}",
-    ),
-    "from_records, columns": (
-        lambda it: pb.Collection.from_records(ROWS, "c", columns=it),
-        "columns: wanted a dict of columns",
-    ),
-    "from_records, a column": (
-        lambda it: pb.Collection.from_records(ROWS, "c", columns={"passage": it}),
-        f"columns: passage: {TEXT}",
+    "import_table": (
+        lambda it: pb.import_table(it, out="c"),
+        "records: wanted objects, one a row; found int",
     ),
     "Run, name": (lambda it: pb.Run(SCORES, name=it), f"Run: name: {TEXT}"),
     "Run, rankings": (

@@ -22,7 +22,6 @@ from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.files import sha256_file
 from positionbias.core.publish import atomic_folder
-from positionbias.core.validation_draw import ValidationDraw
 from positionbias.engine.choose import Engine
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.step import Steps
@@ -32,6 +31,7 @@ from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
 from positionbias.formats.release_settings import MsmarcoSettings
 from positionbias.formats.squad import import_squad
+from positionbias.formats.validation_draw import ValidationDraw
 from positionbias.models.distil import distil
 from positionbias.models.settings import DistilSettings
 from positionbias.models.shapes import BertCatConfig, BertDotConfig, TKConfig

@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import tempfile
 import weakref
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,12 +28,11 @@ import pyarrow as pa
 from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.closest import or_closest
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
-from positionbias.core.errors import InputError, StorageError, bad_input, check_type
-from positionbias.core.exchange import check_frame
+from positionbias.core.errors import InputError, StorageError, bad_input
 from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
 from positionbias.core.missing import how_to_get
-from positionbias.core.places import check_place, first_place, output_place, places_of
+from positionbias.core.places import check_place, first_place, places_of
 from positionbias.core.publish import recover
 from positionbias.core.qrels import Qrels
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -53,8 +51,6 @@ from positionbias.core.split_tables import (
 
 if TYPE_CHECKING:
     import pandas
-
-    from positionbias.core.tables import Table
 
 __all__ = ["Collection", "find_collection"]
 
@@ -111,111 +107,8 @@ class Collection(Shown):
             f"{', '.join(self.splits) or 'none'})"
         )
 
-    # -- from and to other forms -------------------------------------------------------------------
-
-    @classmethod
-    def from_records(
-        cls,
-        records: Iterable[Mapping[str, Any]],
-        out: Path | str,
-        *,
-        columns: Mapping[str, Any] = MappingProxyType({}),
-        split: str = "test",
-        overwrite: bool = False,
-    ) -> Collection:
-        """Make a collection of objects, each a passage with a query that it answers, or just a
-        passage.
-
-        Args:
-            records: Objects, read once and not kept in memory.
-            out: The collection's folder.
-            columns: Names of keys by what they are: passage, query, answer, answer_start,
-                passage_id, query_id, label, split. Those not given are guessed. ``grade`` has the
-                grades of classes that ``label`` names, as {"entailment": 1}.
-            split: The split of records without one.
-            overwrite: Replace an existing collection at ``out``.
-
-        Raises:
-            InputError: a missing key, an id with two texts, or no usable record.
-            OutputExistsError: ``out`` exists and ``overwrite`` is false.
-
-        Example:
-            >>> import positionbias as pb
-            >>> row = {"chunk": "The lamp burns green oil.", "question": "What burns?"}
-            >>> rows = [row | {"answer": "green oil"}]
-            >>> pb.Collection.from_records(rows, "mine").answers("test")[0].text
-            'green oil'
-        """
-        from positionbias.core.tables import in_batches, table_of
-
-        check_type("split", split, str, "a text")
-        table = table_of(in_batches(_numbered(records)), "records", "number")
-        return cls._from_tables([(split, table)], out, columns, overwrite)
-
-    @classmethod
-    def from_pandas(
-        cls,
-        frame: pandas.DataFrame,
-        out: Path | str,
-        *,
-        columns: Mapping[str, Any] = MappingProxyType({}),
-        split: str = "test",
-        overwrite: bool = False,
-    ) -> Collection:
-        """Make a collection of a data frame's rows, like ``from_records``."""
-        from positionbias.core.tables import Table, in_batches
-
-        check_type("split", split, str, "a text")
-        check_frame(frame, "from_pandas")
-        names = [str(name) for name in frame.columns]
-        rows = (
-            dict(zip(names, row, strict=True)) for row in frame.itertuples(index=False, name=None)
-        )
-        table = Table("frame", "row", names, lambda columns: in_batches(enumerate(rows, 1)))
-        return cls._from_tables([(split, table)], out, columns, overwrite)
-
-    @classmethod
-    def from_dataset(
-        cls,
-        data: Any,
-        out: Path | str,
-        *,
-        columns: Mapping[str, Any] = MappingProxyType({}),
-        overwrite: bool = False,
-    ) -> Collection:
-        """Make a collection of a ``datasets.Dataset`` (split test) or ``DatasetDict``, like
-        ``from_records``.
-        """
-        from positionbias.core.tables import dataset_tables
-
-        return cls._from_tables(dataset_tables(data, "data set"), out, columns, overwrite)
-
-    @classmethod
-    def _from_tables(
-        cls,
-        tables: Iterable[tuple[str, Table]],
-        out: Path | str,
-        columns: Mapping[str, Any],
-        overwrite: bool,
-    ) -> Collection:
-        from positionbias.core.columns import columns_of
-        from positionbias.core.tables import write_tables
-        from positionbias.core.validation_draw import ValidationDraw
-
-        place = output_place(out)
-        write_tables(
-            tables,
-            place,
-            columns=columns_of(columns),
-            validation=ValidationDraw(),
-            command="Collection.from_records",
-            inputs=(),
-            overwrite=overwrite,
-        )
-        return cls(place)
-
     def to_pandas(self, split: str) -> pandas.DataFrame:
-        """Return a split as a data frame that ``from_pandas`` reads: a row for each judgement and
+        """Return a split as a data frame that ``import_table`` reads: a row for each judgement and
         answer.
 
         Returns:
@@ -456,19 +349,6 @@ class Collection(Shown):
 
     def _table(self, schema: pa.Schema, name: str, rows: int) -> pa.Table:
         return read_table(self.path / f"{name}.parquet", schema, rows)
-
-
-def _numbered(records: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Yield objects, numbered from 1; refuse anything else."""
-    wanted, do = "objects, one a row", "give dicts; a data frame has from_pandas"
-    if not isinstance(records, Iterable):
-        raise bad_input("records", wanted=wanted, found=type(records).__name__, do=do)
-    for number, record in enumerate(records, 1):
-        if not isinstance(record, Mapping):
-            raise bad_input(
-                "records", wanted=wanted, found=f"{type(record).__name__} as number {number}", do=do
-            )
-        yield number, record
 
 
 def _lists(table: pa.Table | pa.RecordBatch) -> list[list[Any]]:

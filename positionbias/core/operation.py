@@ -217,7 +217,11 @@ def command_for(operation: Callable[..., Any]) -> Command:
     """Return the command that calls an operation."""
 
     def call(given: Given) -> Any:
-        return operation(**gathered(operation, given))
+        arguments = gathered(operation, given)
+        kinds = inspect.signature(operation).parameters.values()
+        several = [one.name for one in kinds if one.kind is inspect.Parameter.VAR_POSITIONAL]
+        values = [value for name in several for value in arguments.pop(name)]
+        return operation(*values, **arguments)
 
     return Command(inspect.getdoc(inspect.unwrap(operation)) or "", parameters_of(operation), call)
 

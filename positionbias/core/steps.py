@@ -205,6 +205,8 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, str | int | float | Path):
         return str(value)
     if isinstance(value, list | tuple):
+        if value and isinstance(value[0], Mapping):  # rows of data, however many there are
+            raise _Unknown
         return [_plain(item) for item in value]
     if isinstance(value, Mapping):
         return [[_plain(key), _plain(item)] for key, item in value.items()]

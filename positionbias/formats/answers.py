@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-
-import numpy as np
+from typing import Any
 
 from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.columns import Columns
 from positionbias.core.errors import bad_input
 from positionbias.core.input_state import content_digest, unchanged
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Answer
-from positionbias.core.row_values import Answers, Cells, RowCounts, ValueReader, id_text
 from positionbias.core.split_tables import KIND
-from positionbias.core.tables import Table
-from positionbias.formats.table_files import open_table
+from positionbias.formats.columns import Columns
+from positionbias.formats.table_files import Table, open_table
+from positionbias.formats.table_values import MisfitError, RowCounts, id_of, read_rows
 
 __all__ = ["AttachedAnswers", "attach_answers"]
 
@@ -56,8 +54,8 @@ def attach_answers(
     out, path = Path(out), Path(path)
     refuse_existing(out, overwrite=overwrite)
     with unchanged([path]):
-        table = _open(path)
-        columns, counts = Columns().of_answers(table.names, table.source), RowCounts()
+        table, counts = open_table(path), RowCounts()
+        columns = _columns_of(table)
         found = _by_split(collection, table, columns, counts)
         added = {split: len(answers) for split, answers in found.items() if answers}
         if not added:
@@ -82,7 +80,7 @@ def attach_answers(
                     "original", collection.path / original.path, original.checksum, artefact=out
                 )
             )
-        facts = AttachedAnswers(columns.named(), added, counts)
+        facts = AttachedAnswers(columns, added, counts)
         with create_collection(out, overwrite=overwrite) as writer:
             writer.share_passages(collection)
             for split in collection.splits:
@@ -104,20 +102,24 @@ def attach_answers(
     return Collection(out)
 
 
-def _open(path: Path) -> Table:
-    """Open a table with the columns of all its rows. JSON rows are read twice, since later rows may
-    add columns.
+def _columns_of(table: Table) -> dict[str, str]:
+    """Return the columns of answers to queries and passages that are elsewhere, by meaning.
+
+    Raises:
+        InputError: no column of query ids, passage ids or answers.
     """
-    table = open_table(path)
-    if not table.growing:
-        return table
-    for _ in table.read(()):  # which adds the names of later rows
-        pass
-    return replace(open_table(path), names=table.names)
+    known = Columns().guessed(table.names).named()
+    for what in ("query_id", "passage_id", "answer"):
+        if what not in known:
+            found = ", ".join(table.names) or "no column"
+            do = "give it a usual name"
+            raise bad_input(table.source, wanted=f"a column {what}", found=found, do=do)
+    wanted = ("query_id", "passage_id", "answer", "answer_start")
+    return {what: known[what] for what in wanted if what in known}
 
 
 def _by_split(
-    collection: Collection, table: Table, columns: Columns, counts: RowCounts
+    collection: Collection, table: Table, columns: Mapping[str, str], counts: RowCounts
 ) -> dict[str, list[Answer]]:
     """Return the valid answers that are new to their split, by split; count the others."""
     queries = {
@@ -163,39 +165,28 @@ def _by_split(
 
 
 def _answers(
-    collection: Collection, table: Table, columns: Columns, counts: RowCounts
-) -> Iterator[tuple[str, str, str, str, Answers]]:
+    collection: Collection, table: Table, columns: Mapping[str, str], counts: RowCounts
+) -> Iterator[tuple[str, str, str, str, Sequence[tuple[str, int | None]]]]:
     """Yield (place, query id, passage id, passage text, answers) for each row with a known passage;
     count other rows.
     """
-    source = f"{table.source}, {table.unit}"
-    # the row number takes the place of the query's text in other tables
-    reader = ValueReader(replace(columns, passage="passage", query="query"), "", source, counts)
-    for batch in table.read(columns.read_from(table.names)):
-        counts.rows += len(batch.numbers)
-        values = {column: batch.column(column) for column in columns.named().values()}
-        stored = collection.find([id_text(value) for value in values[columns.passage_id]])
-        for row in np.flatnonzero(stored < 0).tolist():
-            counts.leave_out("unknown passage", f"{source} {batch.numbers[row]:,}")
-        rows = np.flatnonzero(stored >= 0).tolist()
-        numbers, texts = [batch.numbers[row] for row in rows], collection.texts_at(stored[rows])
-        kept = {column: [own[row] for row in rows] for column, own in values.items()}
-        found = reader.read(
-            Cells(numbers, {**kept, "passage": texts, "query": list(map(str, numbers))})
-        )
-        for passage_id, passage, query_id, number, answers in zip(
-            found.passage_ids,
-            found.passages,
-            found.query_ids,
-            found.queries,
-            found.answers,
-            strict=True,
-        ):
-            yield (
-                f"{source} {int(number):,}" if number else source,
-                query_id,
-                passage_id,
-                passage,
-                answers,
-            )
+    place = f"{table.source}, {table.unit}"
+    for frame in table.read(list(columns.values())):
+        frame = frame.rename(columns={column: what for what, column in columns.items()})
+        counts.rows += len(frame)
+        stored = collection.find(list(map(_id_or_none, frame["passage_id"])))
+        for number in frame.index[stored < 0]:
+            counts.leave_out("unknown passage", f"{place} {number:,}")
+        frame, stored = frame[stored >= 0], stored[stored >= 0]
+        # the queries' texts are elsewhere: a row is read as one of any query
+        frame = frame.assign(passage=collection.texts_at(stored), query="?")
+        for row in read_rows(frame, counts, place=place).itertuples():
+            yield f"{place} {row.Index:,}", row.query_id, row.passage_id, row.passage, row.answers
     counts.unanswerable = 0  # counted as rows without an answer
+
+
+def _id_or_none(value: Any) -> str:
+    try:
+        return id_of(value, "passage id")
+    except MisfitError:
+        return ""

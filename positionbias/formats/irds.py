@@ -23,13 +23,13 @@ from typing import Any, TypeVar
 from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.columns import SPLIT_WORDS
 from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, package_versions
 from positionbias.core.progress import track
 from positionbias.core.records import HIGHEST_GRADE, Answer, Passage, Qrel, Query
 from positionbias.core.split_tables import KIND
+from positionbias.formats.columns import SPLIT_WORDS
 from positionbias.formats.markup import plain_text
 
 __all__ = ["IrdsSource", "import_irds", "split_of"]

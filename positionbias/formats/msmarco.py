@@ -31,7 +31,6 @@ from positionbias.core.manifest import Provenance
 from positionbias.core.progress import track
 from positionbias.core.records import Passage
 from positionbias.core.steps import MapShards
-from positionbias.core.validation_draw import part
 from positionbias.formats.candidates import (
     TOP1000_NOTE,
     split_top1000,
@@ -44,6 +43,7 @@ from positionbias.formats.release_settings import MsmarcoSettings
 from positionbias.formats.sources import Source
 from positionbias.formats.splits import Split
 from positionbias.formats.triples import triple_passages, write_triples
+from positionbias.formats.validation_draw import part
 
 __all__ = ["FILE_OF_SPLIT", "LICENCE", "import_msmarco", "kind_of", "role_of", "tsv_passages"]
 

@@ -28,7 +28,12 @@ from positionbias.core.qrels import parse_qrels
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.split_tables import KIND
 from positionbias.core.steps import MapShards
-from positionbias.core.validation_draw import (
+from positionbias.formats.attach import Attachment, attach, parse_queries
+from positionbias.formats.candidates import trec_rankings, write_candidates
+from positionbias.formats.release_settings import ReleaseSettings
+from positionbias.formats.sources import Release, Source
+from positionbias.formats.splits import Split, judged_split
+from positionbias.formats.validation_draw import (
     HeldOut,
     HoldOut,
     ValidationDraw,
@@ -36,11 +41,6 @@ from positionbias.core.validation_draw import (
     part,
     sharing_passages,
 )
-from positionbias.formats.attach import Attachment, attach, parse_queries
-from positionbias.formats.candidates import trec_rankings, write_candidates
-from positionbias.formats.release_settings import ReleaseSettings
-from positionbias.formats.sources import Release, Source
-from positionbias.formats.splits import Split, judged_split
 
 __all__ = ["Held", "ReleaseImport", "ReleaseSource"]
 

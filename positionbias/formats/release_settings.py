@@ -8,7 +8,7 @@ from typing import Literal
 
 from positionbias.core.places import Place
 from positionbias.core.settings import setting
-from positionbias.core.validation_draw import ValidationDraw
+from positionbias.formats.validation_draw import ValidationDraw
 
 __all__ = ["KEEP_UNJUDGED", "SKIP", "MsmarcoDocsSettings", "MsmarcoSettings", "ReleaseSettings"]
 

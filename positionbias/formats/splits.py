@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from positionbias.core.records import Answer, Qrel, Query
+from positionbias.formats.validation_draw import (
+    DrawnQueries,
+    HoldOut,
+    ValidationDraw,
+    draw_validation,
+    sharing_passages,
+)
 
 if TYPE_CHECKING:
-    from positionbias.core.collection_writer import CollectionWriter
+    from positionbias.core.collection_writer import CollectionWriter, SplitWriter
 
-__all__ = ["Split", "judged_split"]
+__all__ = ["Split", "divide_split", "judged_split"]
 
 
 @dataclass(slots=True)
@@ -73,3 +84,45 @@ def judged_split(
         map(len, (split.qrels, *split.further.values()))
     )
     return split
+
+
+def divide_split(
+    held: SplitWriter, writer: CollectionWriter, draw: ValidationDraw, purpose: str
+) -> DrawnQueries:
+    """Write a training split, held in a folder of its own, as the splits train and validation; its
+    ids and judgements are in memory.
+
+    Raises:
+        SettingError: as ``draw_validation``.
+    """
+    held.close()
+    queries = [Query(*row[:2]) for batch in _batches(held.queries_path) for row in _rows(batch)]
+    groupings: dict[HoldOut, Mapping[str, str]] = {draw.by: {}}
+    if draw.by != HoldOut.QUERY:
+        batches = _batches(held.qrels_paths[0])
+        groupings = {
+            draw.by: sharing_passages(Qrel(*row) for batch in batches for row in _rows(batch))
+        }
+    count, seed = draw.validation_queries, draw.seed
+    drawn = draw_validation(queries, count, seed, purpose=purpose, groupings=groupings)
+    for name, chosen in (("train", False), ("validation", True)):
+        split = writer.split(name, checked=True)
+        for kind, path in enumerate((held.queries_path, held.qrels_paths[0], held.answers_path)):
+            for batch in _batches(path):
+                query_ids = batch.column("query_id").to_pylist()
+                kept = batch.filter(
+                    pa.array([(key in drawn.query_ids) is chosen for key in query_ids])
+                )
+                columns = [column.to_pylist() for column in kept.columns]
+                split.add_columns(*(columns if kind == number else () for number in range(3)))
+    return drawn.recorded()
+
+
+def _batches(path: Path) -> Iterator[pa.RecordBatch]:
+    if path.exists():
+        with pq.ParquetFile(path) as file:
+            yield from file.iter_batches()
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    return zip(*(column.to_pylist() for column in batch.columns), strict=True)

@@ -29,14 +29,6 @@ from positionbias.core.publish import atomic_file, atomic_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
 from positionbias.core.split_tables import KIND
-from positionbias.core.validation_draw import (
-    HeldOut,
-    HoldOut,
-    check_validation,
-    draw_validation,
-    part,
-    sharing_passages,
-)
 from positionbias.formats.exported import write_export_manifest
 from positionbias.formats.squad_json import (
     VERSIONS,
@@ -47,6 +39,14 @@ from positionbias.formats.squad_json import (
     line_of,
     read_squad,
     write_articles,
+)
+from positionbias.formats.validation_draw import (
+    HeldOut,
+    HoldOut,
+    check_validation,
+    draw_validation,
+    part,
+    sharing_passages,
 )
 
 __all__ = [

@@ -1,64 +1,304 @@
-"""Import your own files of passages, queries and answers as a Collection."""
+"""Import tables of passages, queries and answers as a collection.
+
+Rows are read once, in one process. A row judges one passage for one query, or is just a passage.
+Missing ids are hashes of the texts. Passages, queries, pairs and answers that occur in several rows
+are kept once. Only hashes are held in memory, about 45 bytes a row; drawing validation queries also
+holds the ids and judgements of the training queries.
+"""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+import gc
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import compress
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import xxhash
 
 from positionbias.core.collection import Collection
-from positionbias.core.columns import SPLIT_WORDS, Columns
+from positionbias.core.collection_writer import SplitWriter, Texts, create_collection
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.files import remove
 from positionbias.core.input_state import content_digest, unchanged
-from positionbias.core.manifest import input_ref
-from positionbias.core.tables import write_tables
-from positionbias.core.validation_draw import ValidationDraw
-from positionbias.formats.table_files import open_table
+from positionbias.core.key_map import KeyMap
+from positionbias.core.manifest import InputRef, Manifest, input_ref
+from positionbias.core.progress import step
+from positionbias.core.seeds import TEXT, keys64
+from positionbias.core.split_tables import KIND
+from positionbias.formats.columns import Columns
+from positionbias.formats.splits import divide_split
+from positionbias.formats.table_files import Table, open_table, sources_of
+from positionbias.formats.table_values import RowCounts, read_rows
+from positionbias.formats.validation_draw import ValidationDraw
 
-__all__ = ["import_table", "split_of_file"]
+__all__ = ["TableSource", "import_table"]
+
+_ALLOCATIONS = 200_000  # between two garbage collections
+_DRAWING = "drawing"  # the folder of training records until validation queries are drawn
+# odd factors that spread hashes over 64 bits before their sum becomes the hash of a pair or an
+# answer
+_PASSAGE, _TEXT, _START = (
+    np.uint64(factor) for factor in (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9)
+)
+_HALF = np.uint64(32)  # of the bits of a hash, the others are the row's number
+_NOTES = (
+    "Rows with the same passage, or the same query of a split, are one; without an id it is a "
+    "hash of the text.",
+    "A row without a label is of grade 1; a query with an empty list of answers is left out, "
+    "and its passage kept.",
+)
 
 
-def split_of_file(name: str) -> str:
-    """Return the split named in a file's name, else test.
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """The manifest's facts about tables: the columns read from each, and counts of rows."""
 
-    >>> (
-    ...     split_of_file("squad-train.jsonl"),
-    ...     split_of_file("dev_v2.csv"),
-    ...     split_of_file("questions.parquet"),
-    ... )
-    ('train', 'validation', 'test')
-    """
-    words = re.split(r"[^a-z]+", name.lower())
-    return next((SPLIT_WORDS[word] for word in words if word in SPLIT_WORDS), "test")
+    format: str
+    columns: Mapping[str, Mapping[str, str]]
+    counts: RowCounts
 
 
 def import_table(
-    files: Sequence[tuple[str, Path]],
+    data: Iterable[Any],
     out: Path | str,
     *,
     columns: Columns,
     validation: ValidationDraw,
+    command: str = "import table",
     overwrite: bool = False,
 ) -> Collection:
-    """Make a collection from files, each with the split of its rows; a row may name its own split.
+    """Make a collection from tables in any form that ``sources_of`` takes, each with the split of
+    its rows; a row may name its own split.
 
     Raises:
-        InputError: as ``open_table`` and ``Columns.of``; an id with two texts, or no valid row.
+        InputError: as ``sources_of``, ``open_table`` and ``Columns.completed``; an id with two
+            texts, or no valid row.
         SettingError: ``validation`` leaves no training question.
     """
     out = Path(out)
-    tables = ((split, open_table(path)) for split, path in files)
+    sources = [source for given in data for source in sources_of(given)]
+    if not sources:
+        raise SettingError("FILE: wanted one table at least; found none; give it")
+    paths = [source for _, source in sources if isinstance(source, Path)]
     inputs = [
         input_ref(f"table {number}", path, content_digest(path), artefact=out)
-        for number, (_, path) in enumerate(files, 1)
+        for number, path in enumerate(paths, 1)
     ]
-    with unchanged(path for _, path in files):
-        write_tables(
-            tables,
-            out,
-            columns=columns,
-            validation=validation,
-            command="import table",
-            inputs=inputs,
-            overwrite=overwrite,
+    inputs += [
+        InputRef(split, "data set", source._fingerprint)
+        for split, source in sources
+        if hasattr(source, "_fingerprint")
+    ]
+    with (
+        unchanged(paths),
+        create_collection(out, overwrite=overwrite) as writer,
+        _fewer_garbage_collections(),
+    ):
+        held = SplitWriter(writer.folder / _DRAWING, "train", checked=True)
+        drawing = validation.validation_queries > 0
+        reader = _Reader(
+            columns,
+            lambda split: (
+                held if drawing and split == "train" else writer.split(split, checked=True)
+            ),
+        )
+        tables = ((split, open_table(source, split)) for split, source in sources)
+        writer.add_texts(reader.passages(tables))
+        names = ", ".join(reader.columns_read) or f"{out}"
+        reader.check(names, writer.passages)
+        drawn = divide_split(held, writer, validation, "table validation") if drawing else None
+        remove(writer.folder / _DRAWING)
+        source = TableSource("table", reader.columns_read, reader.counts)
+        writer.finish(
+            Manifest(
+                kind=KIND,
+                name=out.name,
+                command=command,
+                settings={
+                    "columns": columns.named(),
+                    **({"grades": columns.grade} if columns.grade else {}),
+                    **(asdict(validation) if drawn else {}),
+                },
+                seed=validation.seed if drawn else None,
+                inputs=tuple(inputs),
+                notes=_NOTES,
+                content={
+                    "source": asdict(source),
+                    **({"validation": asdict(drawn)} if drawn else {}),
+                },
+            )
         )
     return Collection(out)
+
+
+@contextmanager
+def _fewer_garbage_collections() -> Iterator[None]:
+    """Let Python collect garbage less often: rows have no reference cycles, and the search takes a
+    sixth of the time.
+    """
+    often = gc.get_threshold()
+    gc.set_threshold(often[0] and max(often[0], _ALLOCATIONS), *often[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*often)
+
+
+@dataclass(slots=True)
+class _Split:
+    """The writer of a split, and hashes of its content."""
+
+    writer: SplitWriter
+    queries: KeyMap = field(default_factory=KeyMap)
+    pairs: KeyMap = field(default_factory=lambda: KeyMap(np.int32))
+    answers: KeyMap = field(default_factory=lambda: KeyMap(np.bool_))
+
+
+class _Reader:
+    """A reader of tables that yields their passages, and writes their queries, judgements and
+    answers by split; ``split_writer`` opens a split at its first row.
+    """
+
+    def __init__(self, columns: Columns, split_writer: Callable[[str], SplitWriter]) -> None:
+        self.counts, self.columns_read = RowCounts(), dict[str, Mapping[str, str]]()
+        self._columns, self._open = columns, split_writer
+        self._grades = {name: int(grade) for name, grade in columns.grade.items()}
+        self._passages, self._splits = KeyMap(), dict[str, _Split]()
+
+    def passages(self, tables: Iterable[tuple[str, Table]]) -> Iterator[Texts]:
+        """Yield the new passages of tables."""
+        for split, table in tables:
+            columns = self._columns.completed(table.names, table.source)
+            meanings = {column: what for what, column in columns.named().items()}
+            self.columns_read[Path(table.source).name] = columns.named()
+            with step(Path(table.source).name, None, unit="rows") as progress:
+                for frame in table.read([name for name in table.names if name in meanings]):
+                    if self._columns.guessed(table.names) != columns:
+                        raise bad_input(
+                            f"{table.source}, {table.unit}s from {frame.index[0]:,}",
+                            wanted="the columns of the rows before it",
+                            found=", ".join(table.names),
+                            do="name all columns that are meant",
+                        )
+                    yield self._added(frame.rename(columns=meanings), split, table)
+                    progress.advance(len(frame))
+
+    def check(self, names: str, passages: int) -> None:
+        """Check that rows of the tables of these names were usable.
+
+        Raises:
+            InputError: none was, or no label is of a class that has a grade.
+        """
+        counts = self.counts
+        if not passages:
+            causes = "; ".join(f"{cause}: {count:,}" for cause, count in counts.left_out.items())
+            found = f"none of {counts.rows:,}" + (f" ({causes})" if causes else "")
+            raise bad_input(
+                names, wanted="rows with a passage", found=found, do="check the columns"
+            )
+        if unknown := [name for name in self._grades if name not in counts.grades]:
+            raise bad_input(
+                names,
+                wanted=f"a class {unknown[0]!r} among the labels",
+                found=", ".join(counts.grades) or "no classes",
+                do="give one of these to --grade",
+            )
+
+    def _added(self, frame: pd.DataFrame, split: str, table: Table) -> Texts:
+        """Write the rows' queries, judgements and answers; return their new passages."""
+        self.counts.rows += len(frame)
+        if "query" not in frame:  # then nothing is judged
+            frame = frame.drop(columns="label", errors="ignore")
+        place = f"{table.source}, {table.unit}"
+        rows = read_rows(frame, self.counts, place=place, split=split, grades=self._grades)
+        texts = _encoded(rows["passage"])
+        ids, keys, new = self._named(
+            self._passages, "passage", rows["passage_id"], texts, table.source
+        )
+        rows = rows.assign(passage_id=ids, passage_key=keys)
+        asked = _where(rows, rows["query"] != "")
+        for name in asked["split"].unique():
+            self._judge(name, _where(asked, asked["split"] == name), table.source)
+        characters = list(map(len, rows["passage"].tolist()))
+        return Texts(*_only(new, ids, texts, characters))
+
+    def _judge(self, name: str, rows: pd.DataFrame, source: str) -> None:
+        """Write a split's queries, judgements and answers."""
+        if name not in self._splits:
+            self._splits[name] = _Split(self._open(name))
+        split, counts = self._splits[name], self.counts
+        texts, passage_ids = _encoded(rows["query"]), rows["passage_id"].tolist()
+        ids, keys, new = self._named(split.queries, "query", rows["query_id"], texts, source)
+        pairs = keys + rows["passage_key"].to_numpy() * _PASSAGE
+        fresh, clash = split.pairs.add(pairs, rows["label"].to_numpy(np.int32))
+        counts.met_again("pairs", int((~fresh).sum()))
+        counts.met_again("pairs with another label; the first is used", int(clash.sum()))
+        answers = [
+            (row, text.encode(), start, None if start is None else start + len(text))
+            for row, spans in enumerate(rows["answers"].tolist())
+            for text, start in spans
+        ]
+        places, spans, starts, ends = zip(*answers, strict=True) if answers else ((),) * 4
+        after = np.array([0 if start is None else start + 1 for start in starts], np.uint64)
+        answer_keys = pairs[list(places)] + _hashes(spans) * _TEXT + after * _START
+        unseen = split.answers.add(answer_keys).new
+        counts.met_again("answers", int((~unseen).sum()))
+        answered = ([column[place] for place in places] for column in (ids, passage_ids))
+        split.writer.add_columns(
+            queries=_only(new, ids, texts, [[]] * len(ids)),
+            qrels=_only(fresh, ids, passage_ids, rows["label"].tolist()),
+            answers=_only(unseen, *answered, spans, starts, ends),
+        )
+
+    def _named(
+        self, known: KeyMap, what: str, given: pd.Series, texts: Sequence[bytes], source: str
+    ) -> tuple[list[bytes], np.ndarray, np.ndarray]:
+        """Return the ids of texts, given or hashed, the ids' hashes, and a mask of new ones.
+
+        Raises:
+            InputError: an id with two texts.
+        """
+        ids = _encoded(given)
+        if not all(ids):  # as ``text_id`` makes them
+            made, form = keys64(0, TEXT, texts).tolist(), f"{what[0]}%016x".encode()
+            ids = [given or form % key for given, key in zip(ids, made, strict=True)]
+        keys, rows = _hashes(ids), given.index.to_numpy(np.uint64)
+        hashes = _hashes(texts) >> _HALF
+        new = known.add(keys, (rows << _HALF) + hashes).new
+        first = known.find(keys)[1]
+        if (clash := first % (1 << 32) != hashes).any():
+            row = int(clash.argmax())
+            earlier = " of this or an earlier table" if len(self.columns_read) > 1 else ""
+            found = (
+                f"{what} {ids[row].decode()!r} with two texts, in rows {first[row] >> _HALF:,}"
+                f"{earlier} and {rows[row]:,}"
+            )
+            do = (
+                f"name another column with --{what}-id; for chunks, use the chunk's id, not the "
+                "document's"
+            )
+            raise bad_input(source, wanted=f"one text a {what} id", found=found, do=do)
+        self.counts.met_again("queries" if what == "query" else f"{what}s", int((~new).sum()))
+        return ids, keys, new
+
+
+def _encoded(texts: pd.Series) -> list[bytes]:
+    return [text.encode() for text in texts.tolist()]
+
+
+def _where(rows: pd.DataFrame, mask: pd.Series) -> pd.DataFrame:
+    return rows if mask.all() else rows[mask]
+
+
+def _only(mask: np.ndarray, *columns: Sequence[Any]) -> list[list[Any]]:
+    return [list(column if mask.all() else compress(column, mask)) for column in columns]
+
+
+def _hashes(texts: Sequence[bytes]) -> np.ndarray:
+    """Return 64-bit hashes, used only within one import: ``(n,)`` uint64."""
+    return np.fromiter(map(xxhash.xxh3_64_intdigest, texts), np.uint64, len(texts))

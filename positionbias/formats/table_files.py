@@ -1,235 +1,291 @@
-"""Read tables: JSON lines, a JSON list of objects, CSV, TSV and Parquet; text forms may be
-compressed (.gz, .zst).
+"""Open tables: files of JSON lines, JSON lists, CSV, TSV and Parquet, folders and globs of them,
+data sets of the package datasets, pandas frames and iterables of dictionaries.
 
-A file's content identifies its form, except TSV, which is known by its name. CSV follows RFC 4180.
-TSV has no quoting, unless its cells are quoted as csv, pandas or Excel write them (``_is_quoted``).
-Both begin with a line of column names. Only a JSON list is held in memory whole.
+All are read in batches.
+
+A file's content identifies its form, except TSV, which is known by its name. CSV follows RFC 4180,
+with commas, semicolons or tabs. The text forms may be compressed (.gz, .zst). Only a JSON list is
+held in memory whole.
 """
 
 from __future__ import annotations
 
 import csv
+import glob
 import io
+import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
 
 from positionbias.core.blocks import file_blocks
 from positionbias.core.budgets import LINE
-from positionbias.core.errors import bad_input
+from positionbias.core.csv_cells import is_number
+from positionbias.core.errors import DependencyError, bad_input
 from positionbias.core.files import input_errors, open_bytes, read_json
-from positionbias.core.input_state import file_mark
-from positionbias.core.progress import remark
-from positionbias.core.row_values import BATCH_ROWS, Cells
-from positionbias.core.tables import Table, arrow_batches, in_batches, table_of
+from positionbias.core.places import input_place
+from positionbias.formats.columns import SPLIT_WORDS
 from positionbias.formats.json_lines import FIX, json_lines, named
 from positionbias.formats.row_blocks import parquet_blocks, parquet_columns
-from positionbias.formats.sources import plain_name
+from positionbias.formats.trec_import import split_and_name
 
-__all__ = ["Form", "open_table", "table_form"]
+__all__ = ["Table", "load_hub", "open_table", "sources_of", "split_of_file"]
 
-Form = Literal["parquet", "lines", "list", "separated"]
-
-_HEAD = 1 << 12
-_BOM = b"\xef\xbb\xbf"
-_TSV = (".tsv", ".tab")
+_BATCH_ROWS = 4_096
 _BLOCK = 1 << 20  # bytes of text held in memory
+_BOM = b"\xef\xbb\xbf"
+_TSV = re.compile(r"\.(tsv|tab)(\.gz|\.zst)?$")
+_IN_FOLDERS = re.compile(r"\.(csv|tsv|tab|jsonl|ndjson|parquet)(\.gz|\.zst)?$")
+_SAVED = ("dataset_dict.json", "state.json")  # what Dataset.save_to_disk leaves
 
 
-def open_table(path: Path | str) -> Table:
-    """Open a table by its content.
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table that is read once. ``read(columns)`` yields frames of objects with these of its
+    columns, and the rows' numbers, which count the table's ``unit``, as their index.
+
+    Reading JSON adds the keys that only later objects have to ``names``.
+    """
+
+    source: str
+    unit: str
+    names: list[str]
+    read: Callable[[Sequence[str]], Iterator[pd.DataFrame]]
+
+
+def sources_of(data: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each table in what a user gives, for ``open_table``, with the split of its rows.
+
+    ``data`` is a file, folder or glob, which may follow ``SPLIT=``; a pandas frame, a data set or
+    an iterable of dictionaries; or a mapping from splits to these.
 
     Raises:
-        InputError: no such file, an empty one, or an unknown form; while reading rows, an invalid
-            one (with its line).
+        InputError: no such file, or a folder without tables.
     """
-    path = Path(path)
-    match table_form(path):
-        case "parquet":
-            return Table(str(path), "row", parquet_columns(path), partial(_parquet_rows, path))
-        case "lines":
-            return table_of(in_batches(_json_rows(path)), str(path), "line")
-        case "list":
-            return table_of(in_batches(_listed(path)), str(path), "row")
-        case _:
-            return _separated(path, "\t" if plain_name(path.name).endswith(_TSV) else ",")
+    if isinstance(data, Mapping):
+        for split, part in data.items():
+            for _, source in sources_of(part):
+                yield SPLIT_WORDS.get(split.lower(), split), source
+    elif isinstance(data, str | Path):
+        split, name = split_and_name(str(data), default="")
+        path = input_place(name)
+        if any((path / saved).is_file() for saved in _SAVED):
+            yield from sources_of(load_hub(str(path)))
+            return
+        paths = [path]
+        if path.is_dir():
+            paths = sorted(file for file in path.rglob("*") if _IN_FOLDERS.search(file.name))
+        elif glob.has_magic(name) and not path.exists():
+            paths = sorted(map(Path, glob.glob(str(path), recursive=True)))
+        if not paths:
+            found = "none of CSV, TSV, JSON lines or Parquet"
+            raise bad_input(path, wanted="tables", found=found, do="check the path")
+        yield from ((split or split_of_file(file.name), file) for file in paths)
+    else:
+        yield "test", data
 
 
-def table_form(path: Path | str) -> Form:
-    """Return the form of a table, by its first bytes.
+def split_of_file(name: str) -> str:
+    """Return the split named in a file's name, else test.
+
+    >>> split_of_file("squad-train.jsonl"), split_of_file("dev_v2.csv"), split_of_file("a.parquet")
+    ('train', 'validation', 'test')
+    """
+    words = re.split(r"[^a-z]+", name.lower())
+    return next((SPLIT_WORDS[word] for word in words if word in SPLIT_WORDS), "test")
+
+
+def load_hub(name: str, subset: str = "") -> Any:
+    """Return a data set of the Hugging Face Hub or its splits, from the package's cache, a folder
+    or the network.
 
     Raises:
-        InputError: no such file, or an empty one.
+        InputError: no such data set or configuration.
+        DependencyError: datasets is not installed.
     """
+    try:
+        import datasets
+    except ImportError as error:
+        raise DependencyError(
+            "import hf: wanted the package datasets; found it is not installed; run: pip install "
+            '"positionbias[hf]"'
+        ) from error
+    try:
+        if any(Path(name, saved).is_file() for saved in _SAVED):
+            return datasets.load_from_disk(name)
+        return datasets.load_dataset(name, subset or None)
+    except Exception as error:  # many types: its own, the Hub's, fsspec's, Arrow's
+        wanted, do = "a data set of the Hub, or its folder", "check the name, or --subset"
+        found = next(iter(str(error).splitlines()), "") or type(error).__name__
+        raise bad_input(name, wanted=wanted, found=found, do=do) from error
+
+
+def open_table(source: Any, split: str = "") -> Table:
+    """Open a table: a file, by its content, a pandas frame, a data set, or an iterable of
+    dictionaries.
+
+    Raises:
+        InputError: none of these, no such file or an empty one; while reading, an invalid row
+            (with its line).
+    """
+    if isinstance(source, Path):
+        return _open_file(source)
+    if isinstance(source, pd.DataFrame):
+        frame = source.set_axis(list(map(str, source.columns)), axis=1)
+        return Table("frame", "row", list(frame.columns), partial(_parts, frame))
+    if hasattr(source, "select_columns"):
+        read = partial(_dataset_rows, source)
+        return Table(f"data set/{split}", "row", list(source.column_names), read)
+    wanted, do = "objects, one a row", "give dicts, a pandas frame or a path"
+    if not isinstance(source, Iterable):
+        raise bad_input("records", wanted=wanted, found=type(source).__name__, do=do)
+    return _objects("records", "number", enumerate(source, 1), wanted)
+
+
+def _open_file(path: Path) -> Table:
     with input_errors(path, wanted="a table"), open_bytes(path) as handle:
-        head = handle.read(_HEAD).removeprefix(_BOM).lstrip()
+        head = handle.read(1 << 12).removeprefix(_BOM).lstrip()
     if not head:
         raise bad_input(path, wanted="a table", found="an empty file", do="check the path")
-    begins: dict[bytes, Form] = {b"PAR1": "parquet", b"{": "lines", b"[": "list"}
-    return next((form for begin, form in begins.items() if head.startswith(begin)), "separated")
+    if head.startswith(b"PAR1"):
+        return Table(str(path), "row", parquet_columns(path), partial(_parquet_rows, path))
+    if head.startswith(b"{"):
+        return _objects(str(path), "line", _json_rows(path), "one JSON object a line")
+    if head.startswith(b"["):
+        wanted = "a JSON list of objects"
+        return _objects(str(path), "row", enumerate(read_json(path, what=wanted), 1), wanted)
+    return _separated(path)
 
 
-def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[Cells]:
-    return arrow_batches(
-        batch for block in parquet_blocks(path, columns) for batch in block.batches(BATCH_ROWS)
-    )
+def _parts(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+    for start in range(0, len(frame), _BATCH_ROWS):
+        part = frame[list(columns)].iloc[start : start + _BATCH_ROWS].astype(object)
+        yield part.set_axis(range(start + 1, start + len(part) + 1))
 
 
-def _json_rows(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _dataset_rows(data: Any, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+    return _arrow_rows(data.select_columns(list(columns)).with_format("arrow").iter(_BATCH_ROWS))
+
+
+def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+    blocks = parquet_blocks(path, columns)
+    return _arrow_rows(batch for block in blocks for batch in block.batches(_BATCH_ROWS))
+
+
+def _arrow_rows(batches: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pd.DataFrame]:
+    """Yield the rows of Arrow tables; class numbers of ``datasets`` become the classes' names."""
+    before = 0
+    for batch in batches:
+        columns = {name: batch.column(name).to_pylist() for name in batch.schema.names}
+        features = json.loads((batch.schema.metadata or {}).get(b"huggingface", b"{}"))
+        for name, feature in features.get("info", {}).get("features", {}).items():
+            if name in columns and feature.get("_type") == "ClassLabel":
+                classes = dict(enumerate(feature.get("names") or ()))
+                columns[name] = [classes.get(value, value) for value in columns[name]]
+        yield pd.DataFrame(columns, range(before + 1, before + batch.num_rows + 1), dtype=object)
+        before += batch.num_rows
+
+
+def _json_rows(path: Path) -> Iterator[tuple[int, Any]]:
     before = 0
     for block in file_blocks(path, _BLOCK):
         for number, value in json_lines(block):
-            if not isinstance(value, dict):
-                raise block.bad_line(
-                    number, wanted="one JSON object a line", found=named(value), do=FIX
-                )
             yield before + number + 1, value
         before += block.read().count(b"\n")
 
 
-def _listed(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for number, value in enumerate(read_json(path, what="a JSON list of objects"), 1):
-        if not isinstance(value, Mapping):
-            raise bad_input(
-                path,
-                wanted="a JSON list of objects",
-                found=f"{named(value)} as item {number}",
-                do=FIX,
+def _objects(source: str, unit: str, rows: Iterable[tuple[int, Any]], wanted: str) -> Table:
+    """Return a table of numbered objects, in which keys may be missing."""
+    names: list[str] = []
+
+    def batches() -> Iterator[tuple[Sequence[int], Sequence[Mapping[str, Any]]]]:
+        stream = iter(rows)
+        while batch := list(islice(stream, _BATCH_ROWS)):
+            for number, row in batch:
+                if not isinstance(row, Mapping) or not all(isinstance(name, str) for name in row):
+                    found = f"{named(row)} as {unit} {number:,}"
+                    raise bad_input(source, wanted=wanted, found=found, do=FIX)
+            names.extend(
+                dict.fromkeys(name for _, row in batch for name in row if name not in names)
             )
-        yield number, value
+            yield [number for number, _ in batch], [row for _, row in batch]
+
+    stream = batches()
+    first = next(stream, ((), ()))
+
+    def read(columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+        for numbers, objects in chain([first], stream):
+            values = {name: [item.get(name) for item in objects] for name in columns}
+            yield pd.DataFrame(values, numbers, dtype=object)
+
+    return Table(source, unit, names, read)
 
 
-def _separated(path: Path, separator: str) -> Table:
+def _separated(path: Path) -> Table:
     csv.field_size_limit(LINE.limit)
-    if separator == "\t" and not _is_quoted(path, **file_mark(path)):
-        reader = csv.reader(_lines(path), delimiter=separator, quoting=csv.QUOTE_NONE)
-    else:
-        reader = csv.reader(_lines(path), delimiter=separator, strict=True)
-    records = _records(reader, path)
-    _, names = next(records, (0, []))
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise bad_input(
-            path, line=1, wanted="unique column names", found=f"{twice[0]!r} twice", do="rename one"
-        )
-    return Table(
-        str(path), "line", names, partial(_cells, _checked(records, len(names), path), names)
+    block = next(file_blocks(path))
+    head = block.text()
+    separator = "\t" if _TSV.search(path.name) else max(",;\t", key=head.partition("\n")[0].count)
+    quoted = separator != "\t" or _is_quoted(head)
+    lines = (io.StringIO(part.text(), newline="\n") for part in file_blocks(path, _BLOCK))
+    reader = csv.reader(
+        chain.from_iterable(lines),
+        delimiter=separator,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        strict=quoted,
     )
+    names = next(reader)
 
-
-def _lines(path: Path) -> Iterator[str]:
-    """Yield a file's lines with their ends."""
-    return chain.from_iterable(
-        io.StringIO(_whole_lines(block.text()), newline="\n") for block in file_blocks(path, _BLOCK)
-    )
-
-
-@lru_cache(maxsize=64)
-def _is_quoted(path: Path, **_mark: object) -> bool:
-    """Return whether the cells of a TSV file are quoted; a remark says so.
-
-    They are if the file reads as such and a quoted cell holds a doubled quote, a tab or a line
-    break, or if no other cell has a quote and those quoted are all texts, or all cells with a comma
-    (as Excel quotes them). Else quotes are text, as in MS MARCO's files.
-    """
-    consumed: list[str] = []
-
-    def lines() -> Iterator[str]:
-        for line in _lines(path):
-            consumed.append(line)
-            yield line
-
-    width, quoted, proved = 0, 0, False
-    plain = {"text": 0, "comma": 0, "quote": 0}  # cells that are not quoted
-    without_comma = 0  # quoted ones
-    reader = csv.reader(lines(), delimiter="\t", strict=True)
-    try:
-        for values in reader:
-            raw, at = "".join(consumed), 0
-            width = width or len(values)
-            # each is a row by itself
-            rows = len(consumed) > 1 and all(line.count("\t") == width - 1 > 0 for line in consumed)
-            consumed.clear()
-            if rows or (values and len(values) != width):
-                raise csv.Error
-            for value in values:
-                if raw.startswith('"', at):
-                    quoted += 1
-                    proved = proved or any(mark in value for mark in '"\t\n\r')
-                    without_comma += "," not in value
-                    at += len(value) + value.count('"') + 3
-                else:
-                    plain["text"] += not _is_number(value)
-                    plain["comma"] += "," in value
-                    plain["quote"] += '"' in value
-                    at += len(value) + 1
-    except csv.Error:
-        if proved:
-            remark(
-                f"{path.name}: some cells look quoted, but not those of line {reader.line_num:,}: "
-                "quotes are kept as text"
-            )
-        return False
-    whole = (
-        quoted > 0
-        and not plain["quote"]
-        and (not plain["text"] or not (plain["comma"] or without_comma))
-    )
-    if proved or whole:
-        remark(
-            f"{path.name}: its cells are quoted, as csv, pandas and Excel quote them: read without "
-            "the quotes"
-        )
-    return proved or whole
-
-
-def _is_number(text: str) -> bool:
-    return not text or bool(re.fullmatch(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?", text))
-
-
-def _whole_lines(text: str) -> str:
-    return text if text.endswith("\n") else f"{text}\n"
-
-
-def _cells(
-    records: Iterator[tuple[int, list[str]]], names: Sequence[str], wanted: Sequence[str]
-) -> Iterator[Cells]:
-    while batch := list(islice(records, BATCH_ROWS)):
-        numbers, rows = zip(*batch, strict=True)
-        columns = zip(names, zip(*rows, strict=True), strict=True)
-        yield Cells(
-            numbers,
-            {
-                name: [value or None for value in column]
-                for name, column in columns
-                if name in wanted
-            },
-        )
-
-
-def _checked(
-    records: Iterable[tuple[int, list[str]]], width: int, path: Path
-) -> Iterator[tuple[int, list[str]]]:
-    for line, values in records:
-        if len(values) != width:
-            raise bad_input(
-                path,
-                line=line,
-                wanted=f"{width} columns, as the first line has",
-                found=f"{len(values)}",
-                do="fix the line; in CSV, quote text with line breaks",
-            )
-        yield line, values
-
-
-def _records(reader: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
-    try:
-        for values in reader:
-            if values:
+    def records() -> Iterator[tuple[int, list[str]]]:
+        try:
+            for values in filter(None, reader):
+                if len(values) != len(names):
+                    raise bad_input(
+                        path,
+                        line=reader.line_num,
+                        wanted=f"{len(names)} columns, as the first line has",
+                        found=f"{len(values)}",
+                        do="fix the line; in CSV, quote text with line breaks",
+                    )
                 yield reader.line_num, values
-    except csv.Error as error:
-        raise bad_input(
-            path, line=reader.line_num, wanted="CSV", found=str(error), do="fix the line"
-        ) from None
+        except csv.Error as error:
+            found, do = str(error), "fix the line"
+            raise bad_input(path, line=reader.line_num, wanted="CSV", found=found, do=do) from None
+
+    def read(columns: Sequence[str]) -> Iterator[pd.DataFrame]:
+        stream = records()
+        while batch := list(islice(stream, _BATCH_ROWS)):
+            numbers, rows = zip(*batch, strict=True)
+            cells = dict(zip(names, zip(*rows, strict=True), strict=True))
+            values = {name: [cell or None for cell in cells[name]] for name in columns}
+            yield pd.DataFrame(values, numbers, dtype=object)
+
+    return Table(str(path), "line", names, read)
+
+
+def _is_quoted(text: str) -> bool:
+    """Return True if the cells of a TSV file are quoted, as csv, pandas and Excel write them.
+
+    They are if no quote stands elsewhere and a quoted cell holds a doubled quote, a tab or a line
+    break, or all texts are quoted, or all cells with a comma and no others. Else quotes are text,
+    as in MS MARCO's files.
+    """
+    text = text[: text.rfind('"')] if text.count('"') % 2 else text  # a cell cut at the block's end
+    tabs = {line.count("\t") for line in text.splitlines()}
+    character = r'[^"\t\n]' if len(tabs) == 1 else '[^"]'  # where each line is a row
+    cell = re.compile(rf'(?:^|(?<=\t))"((?:{character}|"")*)"(?=[\t\r\n]|$)', re.MULTILINE)
+    cells, rest = cell.findall(text), cell.sub("", text)
+    if '"' in rest or not cells:
+        return False
+    return (
+        any(mark in value for value in cells for mark in ('""', "\t", "\n"))
+        or all(map(is_number, rest.split()))
+        or ("," not in rest and all("," in value for value in cells))
+    )

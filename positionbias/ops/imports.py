@@ -7,17 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext, redirect_stderr
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from positionbias.core.columns import Columns
 from positionbias.core.formatting import plural
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import Place, input_place, output_place, pasted
+from positionbias.core.places import Place, output_place, pasted
 from positionbias.core.progress import hint, is_quiet, say
 from positionbias.core.settings import Setting
-from positionbias.core.validation_draw import DrawnQueries, ValidationDraw
 from positionbias.engine.choose import Engine
+from positionbias.formats.columns import Columns
 from positionbias.formats.release_settings import (
     KEEP_UNJUDGED,
     SKIP,
@@ -25,12 +24,13 @@ from positionbias.formats.release_settings import (
     MsmarcoSettings,
 )
 from positionbias.formats.trec_docs import Reading
+from positionbias.formats.validation_draw import DrawnQueries, ValidationDraw
 from positionbias.planted.settings import PlantedSettings
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
-    from positionbias.core.row_values import RowCounts
-    from positionbias.core.tables import TableSource
+    from positionbias.formats.table import TableSource
+    from positionbias.formats.table_values import RowCounts
 
 # in the order of posbias import --help; a new one needs no other line
 __all__ = [
@@ -607,8 +607,9 @@ def import_beir(
 
 @operation
 def import_table(
-    files: Annotated[Sequence[str], Setting("Tables.", metavar="[SPLIT=]FILE...", place="read")],
-    *,
+    *tables: Annotated[
+        Any, Setting("Tables, or folders of them.", metavar="[SPLIT=]FILE...", place="read")
+    ],
     columns: Columns = Columns(),
     validation: ValidationDraw = ValidationDraw(),
     out: Out,
@@ -616,11 +617,13 @@ def import_table(
 ) -> Collection:
     """Bring in your own tables of passages, queries and answers.
 
-    They are JSON lines, a JSON list, CSV, TSV or Parquet; the text forms also as .gz or .zst.
+    They are JSON lines, a JSON list, CSV, TSV or Parquet; the text forms also as .gz or .zst. In
+    Python also pandas frames, data sets of the package datasets, iterables of dictionaries, and
+    mappings from splits to any of these.
 
         posbias import table golden.jsonl --passage chunk --query question --answer quote \\
                 --out golden
-        posbias import table train.parquet test=held-out.csv --answer answers.text.0 --out mine
+        posbias import table train.parquet test=held-out.csv --answer quote --out mine
 
     A row is a passage with a query that it answers, or a passage alone. Columns that are not named
     are guessed by their names, and shown. SPLIT= is the split of a file's rows; without one the
@@ -636,20 +639,18 @@ def import_table(
 
     Example:
         >>> import positionbias as pb
-        >>> golden = pb.import_table(["golden.jsonl"], out="golden")
+        >>> golden = pb.import_table("golden.jsonl", out="golden")
         >>> golden.answers("test")[0]
         Answer(query_id=..., passage_id=..., text='green oil', start=None, end=None)
+        >>> row = {"chunk": "The lamp burns green oil.", "question": "What burns?"}
+        >>> pb.import_table([row], out="mine").queries("test")[0].text
+        'What burns?'
     """
-    from positionbias.core.tables import TableSource
+    from positionbias.formats.table import TableSource
     from positionbias.formats.table import import_table as read
-    from positionbias.formats.table import split_of_file
-    from positionbias.formats.trec_import import split_and_name
 
-    named = [split_and_name(given, default="") for given in files]
-    placed = [(split, input_place(name)) for split, name in named]
-    pairs = [(split or split_of_file(path.name), path) for split, path in placed]
     collection = read(
-        pairs, output_place(out), columns=columns, validation=validation, overwrite=overwrite
+        tables, output_place(out), columns=columns, validation=validation, overwrite=overwrite
     )
     _say_rows(collection.manifest.content_as(TableSource, "source"))
     return _told(collection)
@@ -694,15 +695,15 @@ def import_hf(
         >>> saved.queries("test")[0].text
         'What does the lamp of Orvell burn?'
     """
-    from positionbias.core.tables import TableSource
-    from positionbias.formats.hub import import_hub as read
+    from positionbias.formats.table import TableSource, import_table
+    from positionbias.formats.table_files import load_hub
 
-    collection = read(
-        name,
+    collection = import_table(
+        [load_hub(name, subset)],
         output_place(out),
-        subset=subset,
         columns=columns,
         validation=validation,
+        command="import hf",
         overwrite=overwrite,
     )
     _say_rows(collection.manifest.content_as(TableSource, "source"))

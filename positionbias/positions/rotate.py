@@ -101,7 +101,7 @@ class Rotate(Rotation):
     of a torch ``Dataset``.
 
     An example is a dict with the text at ``column``; its id at ``id_column`` keys the draw. Without
-    an id, the text's hash does, which is the id that ``Collection.from_records`` gives it
+    an id, the text's hash does, which is the id that ``import_table`` gives it
     [decision]; so ``debias`` rotates the same texts alike. Called with a text and its id, it
     returns the rotated text. Other settings are those of ``Rotation``: ``seed``, ``words``,
     ``mode`` and ``identity``.

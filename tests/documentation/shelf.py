@@ -23,7 +23,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import write_run
-from positionbias.core.validation_draw import ValidationDraw
+from positionbias.formats.validation_draw import ValidationDraw
 from positionbias.leakage.settings import FindSettings
 from positionbias.ops.query_encoder import Encoder
 from positionbias.planted.generator import PlantedSettings, write_planted
@@ -241,7 +241,7 @@ def _tables() -> None:
         pa.Table.from_pylist([{**row, "answers": answers} for row in rows]), "train.parquet"
     )
     lines = [
-        "passage,question,answers.text.0",
+        "passage,question,answers",
         *(f"{row['passage']},{row['question']},green oil" for row in rows[:9]),
     ]
     with gzip.open("held-out.csv.gz", "wt") as file:

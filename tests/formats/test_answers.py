@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+import positionbias as pb
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.records import Answer
-from positionbias.core.row_values import BATCH_ROWS
 from positionbias.formats.answers import AttachedAnswers, attach_answers
 
 LAMP = "The lamp of Orvell burns green oil."
@@ -38,7 +38,7 @@ COLLECTION = [
 
 @pytest.fixture
 def collection(tmp_path: Path) -> Collection:
-    return Collection.from_records(COLLECTION, tmp_path / "c")
+    return pb.import_table(COLLECTION, out=tmp_path / "c")
 
 
 def table(place: Path, rows: list[dict[str, Any]]) -> Path:
@@ -106,34 +106,12 @@ def test_csv_says_the_same(tmp_path: Path, collection: Collection) -> None:
     assert made.answers("train") == [Answer("q1", "p1", "green oil")]
 
 
-def test_columns_that_only_late_rows_have_are_read(tmp_path: Path, collection: Collection) -> None:
-    unknown = [
-        {"qid": "q1", "pid": f"none-{number}", "answer": "oil"} for number in range(BATCH_ROWS)
-    ]
-    # "l" stands four times: the start in the last row says which of them is meant
-    late = {"qid": "q1", "pid": "p1", "answer": "l", "answer_start": LAMP.rindex("l")}
-    made = attach_answers(collection, table(tmp_path, [*unknown, late]), tmp_path / "with")
-    assert made.answers("train") == [Answer("q1", "p1", "l", 33, 34)]
-    facts = made.manifest.content_as(AttachedAnswers, "attached")
-    assert facts.columns["answer_start"] == "answer_start"
-    assert (facts.counts.rows, facts.counts.left_out) == (
-        BATCH_ROWS + 1,
-        {"unknown passage": BATCH_ROWS},
-    )
-
-    rows = [{"qid": "q1", "pid": "none"}] * BATCH_ROWS  # none of which has an answer
-    made = attach_answers(
-        collection, table(tmp_path, [*rows, late]), tmp_path / "late", overwrite=True
-    )
-    assert made.answers("train") == [Answer("q1", "p1", "l", 33, 34)]
-
-
 @pytest.mark.parametrize(
     ("row", "wanted"),
     [
         (
             {"qid": "q1", "answer": "oil"},
-            "wanted a column passage_id; found qid, answer; give it one of the names: passage_id, ",
+            "wanted a column passage_id; found qid, answer; give it a usual name",
         ),
         ({"qid": "q1", "pid": "p1", "text": "oil"}, "wanted a column answer; found qid, pid, text"),
         (

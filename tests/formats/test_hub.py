@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import datasets
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.core.columns import Columns
 from positionbias.core.errors import DependencyError, InputError
-from positionbias.core.validation_draw import ValidationDraw
-from positionbias.formats.hub import import_hub
+from positionbias.formats.columns import Columns
 from positionbias.formats.table import import_table
+from positionbias.formats.table_files import load_hub
+from positionbias.formats.validation_draw import ValidationDraw
 
 
-def bring(name: str, out: Path) -> list[str]:
-    return import_hub(name, out, subset="", columns=Columns(), validation=ValidationDraw()).splits
+def bring(name: str, out: Path, **columns: Any) -> Collection:
+    return import_table(
+        [load_hub(name)], out, columns=Columns(**columns), validation=ValidationDraw()
+    )
 
 
 def test_the_splits_of_a_saved_data_set_become_splits(tmp_path: Path) -> None:
     own = datasets.Dataset.from_dict({"context": ["Oil burns."], "question": ["What burns?"]})
     datasets.DatasetDict({"train": own, "dev": own}).save_to_disk(tmp_path / "saved")
-    assert bring(str(tmp_path / "saved"), tmp_path / "c") == ["train", "validation"]
+    assert bring(str(tmp_path / "saved"), tmp_path / "c").splits == ["train", "validation"]
 
 
 def test_the_names_of_classes_are_read_not_their_numbers(tmp_path: Path) -> None:
@@ -37,28 +40,12 @@ def test_the_names_of_classes_are_read_not_their_numbers(tmp_path: Path) -> None
     qnli.save_to_disk(tmp_path / "saved")
     qnli.to_parquet(tmp_path / "saved.parquet")
     datasets.Dataset.from_dict(rows, features=graded).save_to_disk(tmp_path / "graded")
-    with pytest.raises(
-        InputError,
-        match="saved/test: the labels in 'label' are classes, .*: entailment, not_entailment",
-    ):
-        bring(str(tmp_path / "saved"), tmp_path / "c")
-    with pytest.raises(
-        InputError, match=r"saved.parquet: the labels .*: entailment, not_entailment"
-    ):
-        import_table(
-            [("test", tmp_path / "saved.parquet")],
-            tmp_path / "c",
-            columns=Columns(),
-            validation=ValidationDraw(),
-        )
-    given = Columns(grade=("entailment=1",))
-    made = import_hub(
-        str(tmp_path / "saved"),
-        tmp_path / "c",
-        subset="",
-        columns=given,
-        validation=ValidationDraw(),
-    )
+    for place in (str(tmp_path / "saved"), str(tmp_path / "saved.parquet")):
+        with pytest.raises(
+            InputError, match="found none of 3 .*classes need --grade CLASS=GRADE: 2"
+        ):
+            import_table([place], tmp_path / "c", columns=Columns(), validation=ValidationDraw())
+    made = bring(str(tmp_path / "saved"), tmp_path / "c", grade={"entailment": "1"})
     assert [qrel.grade for qrel in made.qrels("test")] == [1, 0]
     assert made.manifest.content["source"]["counts"]["left_out"] == {"unlabelled (label -1)": 1}
     bring(str(tmp_path / "graded"), tmp_path / "d")

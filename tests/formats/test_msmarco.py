@@ -14,10 +14,10 @@ from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
-from positionbias.core.validation_draw import ValidationDraw
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
 from positionbias.formats.release_settings import MsmarcoSettings
+from positionbias.formats.validation_draw import ValidationDraw
 
 from .msmarco_files import write_files, write_tar
 

@@ -10,10 +10,10 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage
 from positionbias.core.run import read_run
-from positionbias.core.validation_draw import ValidationDraw
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco_docs import import_msmarco_docs
 from positionbias.formats.release_settings import MsmarcoDocsSettings
+from positionbias.formats.validation_draw import ValidationDraw
 
 from .msmarco_files import write_files, write_tar
 

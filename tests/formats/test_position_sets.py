@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import positionbias as pb
-from positionbias.core.columns import Columns
 from positionbias.core.errors import InputError
 from positionbias.core.records import Answer, Qrel
-from positionbias.core.tables import TableSource
+from positionbias.formats.columns import Columns
+from positionbias.formats.table import TableSource
 from positionbias.settings import Measuring
 
 LAMP = "The lamp of Orvell burns green oil. It hangs in the north hall."
@@ -145,7 +145,7 @@ def test_squad_posq_is_both_splits_of_squad_2_as_one(tmp_path: Path) -> None:
         save(tmp_path / f"{name}.parquet", rows)
         for name, rows in (("train", train), ("validation", validation))
     ]
-    made = pb.import_table([f"test={place}" for place in places], out=str(tmp_path / "out"))
+    made = pb.import_table(*(f"test={place}" for place in places), out=str(tmp_path / "out"))
     # both questions with an answer, and all passages: also that of the question without one
     assert [query.query_id for query in made.queries("test")] == ["burns-what", "hangs-where"]
     assert [passage.text for passage in made.passages()] == [LAMP, GATE]
@@ -181,7 +181,7 @@ def fineweb_rows() -> list[dict[str, Any]]:
 
 def test_fineweb_posq_raw_has_spans(tmp_path: Path) -> None:
     place = save(tmp_path / "fineweb-train.jsonl", fineweb_rows())
-    made = pb.import_table([str(place)], columns=Columns(answer="span"), out=str(tmp_path / "out"))
+    made = pb.import_table(place, columns=Columns(answer="span"), out=str(tmp_path / "out"))
     assert made.splits == ["train"]
     assert len(list(made.passages())) == 2
     assert [(answer.start, answer.end) for answer in made.answers("train")] == [(0, 20), (26, 47)]
@@ -193,9 +193,7 @@ def test_fineweb_posq_s_classes_are_splits(tmp_path: Path) -> None:
     place = save(
         tmp_path / "train.jsonl", [{key: row[key] for key in keys} for row in fineweb_rows()]
     )
-    made = pb.import_table(
-        [str(place)], columns=Columns(split="span_class"), out=str(tmp_path / "out")
-    )
+    made = pb.import_table(place, columns=Columns(split="span_class"), out=str(tmp_path / "out"))
     found = {split: [query.text for query in made.queries(split)] for split in made.splits}
     assert found == {"beginning": ["what burns"], "middle": ["what hangs"], "end": ["what hangs"]}
     assert len(list(made.passages())) == 2
@@ -206,7 +204,7 @@ def test_fineweb_posq_s_spans_and_classes_together_tell_whether_spans_are_charac
 ) -> None:
     place = save(tmp_path / "train.jsonl", fineweb_rows())
     columns = Columns(answer="span", split="span_class")
-    made = pb.import_table([str(place)], columns=columns, out=str(tmp_path / "out"))
+    made = pb.import_table(place, columns=columns, out=str(tmp_path / "out"))
     assert [answer.start for answer in made.answers("beginning")] == [0]
     assert (
         [answer.start for answer in made.answers("middle")]
@@ -247,7 +245,7 @@ def test_colder_s_documents_are_a_judged_pair(tmp_path: Path) -> None:
     }
     columns = Columns(passage="document_2", negative="document_1", answer="tail_entity_names")
     files = [f"{subset}={place}" for subset, place in places.items()]
-    made = pb.import_table(files, columns=columns, out=str(tmp_path / "out"))
+    made = pb.import_table(*files, columns=columns, out=str(tmp_path / "out"))
     assert made.splits == ["foil", "poison"]
     grades = {passage.text: passage.passage_id for passage in made.passages()}
     assert list(made.qrels("foil")) == [
@@ -272,9 +270,7 @@ def test_negatives_are_a_text_or_a_list(tmp_path: Path, negatives: Any, number: 
     place = save(
         tmp_path / "test.jsonl", [{"anchor": "what burns", "positive": LAMP, "negative": negatives}]
     )
-    made = pb.import_table(
-        [str(place)], columns=Columns(negative="negative"), out=str(tmp_path / "out")
-    )
+    made = pb.import_table(place, columns=Columns(negative="negative"), out=str(tmp_path / "out"))
     assert [qrel.grade for qrel in made.qrels("test")] == [1] + [0] * number
 
 
@@ -285,9 +281,7 @@ def test_a_negative_that_does_not_fit_leaves_its_row_out(tmp_path: Path) -> None
         {"query": "unanswered", "positive": LAMP, "negative": GATE, "answer": []},
     ]
     place = save(tmp_path / "test.jsonl", rows)
-    made = pb.import_table(
-        [str(place)], columns=Columns(negative="negative"), out=str(tmp_path / "out")
-    )
+    made = pb.import_table(place, columns=Columns(negative="negative"), out=str(tmp_path / "out"))
     counts = made.manifest.content_as(TableSource, "source").counts
     assert counts.left_out == {"no passage": 1}
     assert counts.unanswerable == 1

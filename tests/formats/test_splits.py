@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.errors import SettingError
 from positionbias.core.records import Qrel, Query
-from positionbias.core.validation_draw import (
+from positionbias.formats.validation_draw import (
     DrawnQueries,
     HoldOut,
     draw_validation,

@@ -11,11 +11,11 @@ import pytest
 from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups, TrainingGroup
 from positionbias.core.records import Passage, Query
-from positionbias.core.validation_draw import ValidationDraw
 from positionbias.engine.local import map_shards
 from positionbias.formats.msmarco import import_msmarco
 from positionbias.formats.release_settings import MsmarcoSettings
 from positionbias.formats.triples import text_id
+from positionbias.formats.validation_draw import ValidationDraw
 
 from .msmarco_files import write_files, write_tar
 from .test_msmarco import PASSAGES, RELEASE

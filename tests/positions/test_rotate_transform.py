@@ -123,7 +123,7 @@ def test_debias_turns_a_collection_alike(tmp_path: Path, words: Any) -> None:
         # ids are hashes of the texts
         ([{"text": text} for text in TEXTS], pb.Rotate(seed=5, words=words)),
     ):
-        collection = pb.Collection.from_records(records, tmp_path / "made", overwrite=True)
+        collection = pb.import_table(records, out=tmp_path / "made", overwrite=True)
         stored = pb.debias(
             collection,
             rotation=Rotation(seed=5, words=words),

@@ -4,9 +4,10 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import chain
 from typing import Literal, NamedTuple, TypeVar
 
 from positionbias.core.errors import SettingError
@@ -159,9 +160,17 @@ def draw_validation(
         )
     drawn = HeldOut(HoldOut.QUERY, count, 0, frozenset())
     for by, group_of in groupings.items():
-        drawn = _whole_groups(
-            train, count, by, group_of, lambda group: key64(seed, purpose, min(group))
-        )
+        groups: dict[str, list[str]] = {}
+        for query in train:
+            group = group_of.get(query.query_id, query.query_id)
+            groups.setdefault(group, []).append(query.query_id)
+        chosen: list[list[str]] = []
+        left = count
+        for group_ids in sorted(groups.values(), key=lambda ids: key64(seed, purpose, min(ids))):
+            if len(group_ids) <= left:
+                chosen.append(group_ids)
+                left -= len(group_ids)
+        drawn = HeldOut(by, count, len(chosen), frozenset(chain.from_iterable(chosen)))
         if len(drawn.query_ids) >= _NEAR * count:
             break
     if not drawn.query_ids:
@@ -170,27 +179,6 @@ def draw_validation(
             f"share its queries; found {count:,}; raise it, or give --validation-by query"
         )
     return drawn
-
-
-def _whole_groups(
-    train: Sequence[Query],
-    count: int,
-    by: HoldOut,
-    group_of: Mapping[str, str],
-    key: Callable[[list[str]], int],
-) -> HeldOut:
-    groups: dict[str, list[str]] = {}
-    for query in train:
-        groups.setdefault(group_of.get(query.query_id, query.query_id), []).append(query.query_id)
-    drawn: list[str] = []
-    units = 0
-    for group in sorted(groups.values(), key=key):
-        if len(group) <= count - len(drawn):
-            drawn += group
-            units += 1
-        if len(drawn) == count:
-            break
-    return HeldOut(by, count, units, frozenset(drawn))
 
 
 def part(records: Sequence[Record], drawn: frozenset[str]) -> tuple[list[Record], list[Record]]:
