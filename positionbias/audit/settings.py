@@ -59,7 +59,7 @@ class Audited:
         (),
         "A checkpoint, a model of transformers or sentence-transformers (folder or id), minilm, "
         "your own module:object, or an endpoint, as openai:NAME@URL, rerank:NAME@URL or "
-        "chat:NAME@URL; may be given again.",
+        "chat:NAME@URL; repeatable.",
         flags=("--model",),
         metavar="MODEL",
         place="read",
@@ -68,7 +68,7 @@ class Audited:
     rotated: Sequence[tuple[CollectionLike, RunLike]] = setting(
         (),
         "A rotated collection (posbias debias) and the same system's run over it, beside one RUN; "
-        "may be given again.",
+        "repeatable.",
         metavar="COLLECTION RUN",
         place="read",
     )
@@ -129,7 +129,7 @@ class AuditSettings:
     lengths: tuple[int, ...] = setting(
         (),
         "Also move the evidence through texts of this length, padded with other passages, in the "
-        "model's tokens, else words; may be given again.",
+        "model's tokens, else words; repeatable.",
         least=16,
         metavar="N",
     )

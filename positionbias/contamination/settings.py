@@ -29,8 +29,8 @@ class Suspects:
 
     models: Sequence[Place] = setting(
         (),
-        "The model, as for posbias rerank, or its rankings of both sets of queries; may be given "
-        "again to screen several together.",
+        "The model, as for posbias rerank, or its rankings of both sets of queries; "
+        "repeatable to screen several together.",
         flags=("--model",),
         metavar="MODEL",
         place="read",
@@ -45,7 +45,7 @@ class Suspects:
     )
     candidates: Sequence[Place] = setting(
         (),
-        "Candidates to re-rank, of both sets of queries; may be given again.",
+        "Candidates to re-rank, of both sets of queries; repeatable.",
         metavar="RUN",
         place="read",
         absent="none, if all systems are given by rankings",
@@ -92,7 +92,7 @@ class ContaminatedSettings:
     split: str = setting("train", "Training queries of the ordinary groups.", metavar="SPLIT")
     targets: tuple[str, ...] = setting(
         (),
-        "A split whose judgements to train on; may be given again. Without one the set is clean.",
+        "A split whose judgements to train on; repeatable. Without one the set is clean.",
         flags=("--contaminate",),
         metavar="SPLIT",
     )

@@ -37,7 +37,7 @@ __all__ = [
 
 _KEY = "setting"
 Implied = Mapping[str, object]
-SEED_HELP = "Key of every random draw."
+SEED_HELP = "Random seed."
 _MOST = 10**9  # twice this fits in 32 bits, and the product of two in 64
 # options that the command line gave; a default given by hand equals one that was not
 _BY_HAND: ContextVar[frozenset[str]] = ContextVar("_BY_HAND", default=frozenset())

@@ -194,7 +194,7 @@ DRAWS = Setting(
     flags=("--rotations",),
     shown=True,
 )
-CANDIDATES = Setting("A run to use instead of BM25's; may be given again.", metavar="SPLIT=RUN")
+CANDIDATES = Setting("A run to use instead of BM25's; repeatable.", metavar="SPLIT=RUN")
 TEACHER = Setting("Kind of the teachers; --models are the students.", choices=tuple(KINDS))
 # training settings that have options of their own, or --set
 _LEFT_OUT = frozenset(
@@ -208,9 +208,7 @@ class ModelOptions:
 
     SHOWN = False
 
-    models: tuple[str, ...] = setting(
-        ("tk",), f"Of {', '.join(KINDS)}; may be given again.", shown=True
-    )
+    models: tuple[str, ...] = setting(("tk",), f"Of {', '.join(KINDS)}; repeatable.", shown=True)
     encoder: str | None = setting(
         None,
         "The encoder of models over an encoder: a folder, a hub id, or minilm.",
@@ -226,7 +224,7 @@ class ModelOptions:
     training: TrainConfig = field(default_factory=TrainConfig)
     assignments: tuple[str, ...] = setting(
         (),
-        "As bert_cat.batch_size=16; may be given again; a training's or a shape's setting, without "
+        "As bert_cat.batch_size=16; repeatable; a training's or a shape's setting, without "
         "MODEL for all models that have it.",
         flags=("--set",),
         metavar="[MODEL.]SETTING=VALUE",

@@ -12,7 +12,7 @@ from positionbias.formats.validation_draw import ValidationDraw
 
 __all__ = ["KEEP_UNJUDGED", "SKIP", "MsmarcoDocsSettings", "MsmarcoSettings", "ReleaseSettings"]
 
-SKIP = "Do not read these files. May be given again."
+SKIP = "Do not read these files. Repeatable."
 KEEP_UNJUDGED = "Keep queries without a judgement in their splits."
 
 
@@ -25,7 +25,7 @@ class ReleaseSettings:
     attach: Sequence[tuple[str, Place, Place]] = setting(
         (),
         "Another split from two files: queries in TSV or as TREC topics, judgements in four "
-        "columns. The name SPLIT.SET adds another judgement set to a split. May be given again.",
+        "columns. The name SPLIT.SET adds another judgement set to a split. Repeatable.",
         metavar="NAME QUERIES QRELS",
         place="read",
     )

@@ -68,7 +68,7 @@ class Reading:
     )
     tags: tuple[str, ...] = setting(
         CONTENT_TAGS,
-        "Read text from this SGML element only; may be given again.",
+        "Read text from this SGML element only; repeatable.",
         flags=("--tag",),
         metavar="NAME",
         shown=False,

@@ -107,7 +107,7 @@ class LeakingPairs:
 
     pairs: Sequence[Place] = required_setting(
         "Pairs of leaking training queries and test queries: from posbias leakage find, or "
-        "labelled ones; may be given again.",
+        "labelled ones; repeatable.",
         metavar="DIR|FILE",
         place="read",
     )

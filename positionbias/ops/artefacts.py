@@ -53,7 +53,7 @@ def export(
     splits: Annotated[
         Sequence[str],
         Setting(
-            "A split to write; all by default; may be given again.",
+            "A split to write; all by default; repeatable.",
             flags=("--split",),
             metavar="SPLIT",
         ),

@@ -247,7 +247,7 @@ def sample(
     splits: Annotated[
         Sequence[str],
         Setting(
-            "A split to keep; all by default; may be given again.",
+            "A split to keep; all by default; repeatable.",
             flags=("--split",),
             metavar="SPLIT",
         ),

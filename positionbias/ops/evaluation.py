@@ -50,7 +50,7 @@ class Measuring:
     )
     measures: Sequence[str] = setting(
         ("nDCG@10", "RR@10", "R@10"),
-        "As ir_measures names it: nDCG@10, AP(rel=2), RR(rel=2)@10, J@10 …; may be given again.",
+        "As ir_measures names it: nDCG@10, AP(rel=2), RR(rel=2)@10, J@10 …; repeatable.",
         flags=("-m", "--measure"),
         metavar="MEASURE",
     )

@@ -75,7 +75,7 @@ def import_squad(
     *,
     train: Annotated[
         Sequence[Place],
-        Setting("A training file; may be given again.", metavar="FILE", place="read"),
+        Setting("A training file; repeatable.", metavar="FILE", place="read"),
     ] = (),
     test: Annotated[
         Place | None,
@@ -190,7 +190,7 @@ def import_msmarco_docs(
     fields: Annotated[
         Sequence[Literal["url", "title", "body"]],
         Setting(
-            "What makes a document's text, in this order; may be given again. What stands in front "
+            "What makes a document's text, in this order; repeatable. What stands in front "
             "is a position bias of its own."
         ),
     ] = ("url", "title", "body"),
@@ -400,13 +400,12 @@ def import_trec(
     *,
     docs: Annotated[
         Sequence[Place],
-        Setting("A file or folder of documents; may be given again.", metavar="PATH", place="read"),
+        Setting("A file or folder of documents; repeatable.", metavar="PATH", place="read"),
     ],
     topics: Annotated[
         Sequence[str],
         Setting(
-            "Topics of a split (without one: test). May be given again; files of one split go "
-            "together.",
+            "Topics of a split (without one: test). Repeatable; files of one split go together.",
             metavar="[SPLIT=]FILE",
             place="read",
         ),
@@ -414,8 +413,7 @@ def import_trec(
     qrels: Annotated[
         Sequence[str],
         Setting(
-            "Judgements of a split, in four columns. May be given again; files of one split go "
-            "together.",
+            "Judgements of a split, in four columns. Repeatable; files of one split go together.",
             metavar="[SPLIT=]FILE",
             place="read",
         ),

@@ -45,7 +45,7 @@ def find_leakage(
     sources: Annotated[
         Sequence[str],
         Setting(
-            "Training queries under a name of their own; may be given again. Sources are counted "
+            "Training queries under a name of their own; repeatable. Sources are counted "
             "apart and together.",
             flags=("--source",),
             metavar="NAME=PLACE",

@@ -32,7 +32,7 @@ def overlap_leakage(
     tests: Annotated[
         Sequence[CollectionLike],
         Setting(
-            "A test set; may be given again.",
+            "A test set; repeatable.",
             flags=("--test",),
             metavar="[NAME=]COLLECTION[:SPLIT]",
             place="read",

@@ -36,7 +36,7 @@ def histogram(
     splits: Annotated[
         Sequence[str],
         Setting(
-            "A split; may be given again. Default: every split with answers.",
+            "A split; repeatable. Default: every split with answers.",
             flags=("--split",),
             metavar="SPLIT",
         ),

@@ -28,7 +28,7 @@ Probed = Annotated[
 Models = Annotated[
     Sequence[Place],
     Setting(
-        "A model with term vectors; may be given again.",
+        "A model with term vectors; repeatable.",
         flags=("--model",),
         metavar="MODEL",
         place="read",

@@ -29,13 +29,12 @@ def draw_leaked(
     *,
     targets: Annotated[
         Sequence[str],
-        Setting("Test queries; may be given again.", flags=("--target",), metavar="SPLIT"),
+        Setting("Test queries; repeatable.", flags=("--target",), metavar="SPLIT"),
     ],
     sources: Annotated[
         Sequence[str],
         Setting(
-            "Training queries; may be given again, and the filling is balanced over them. "
-            "[default: train]",
+            "Training queries; repeatable, and the filling is balanced over them. [default: train]",
             flags=("--source",),
             metavar="SPLIT",
         ),

@@ -23,7 +23,7 @@ def _relevant_setting() -> Any:
 
 
 def _measures_setting(*names: str) -> Any:
-    help = "Measure, as ir_measures names it: nDCG@k, RR or P@k; may be given again."
+    help = "Measure, as ir_measures names it: nDCG@k, RR or P@k; repeatable."
     return setting(names, help, flags=("-m", "--measure"), metavar="MEASURE")
 
 

@@ -194,7 +194,7 @@ def rotate(
     Args:
         text: The passage, of any length.
         passage_id: Its id, which keys the draw.
-        seed: Key of every random draw.
+        seed: Random seed.
         words: How text is split into words; a passage may be cut between two words.
         mode: Whether a passage is cut between words or between sentences.
         identity: Whether the draw may leave the passage unchanged.

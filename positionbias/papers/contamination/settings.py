@@ -96,7 +96,7 @@ class ContaminationSettings:
     SHOWN = False
 
     targets: tuple[str, ...] = required_setting(
-        "Test queries, judged; may be given again.",
+        "Test queries, judged; repeatable.",
         flags=("--target",),
         metavar="SPLIT",
         shown=True,
@@ -106,7 +106,7 @@ class ContaminationSettings:
     source: str = setting("train", "Training queries.", metavar="SPLIT", shown=True)
     contaminating: tuple[str, ...] | None = setting(
         None,
-        "A target whose judgements contaminate a teacher; may be given again.",
+        "A target whose judgements contaminate a teacher; repeatable.",
         flags=("--contaminate",),
         metavar="SPLIT",
         absent="each target, a teacher for each",
@@ -115,7 +115,7 @@ class ContaminationSettings:
     losses: tuple[Distillation, ...] = setting(
         DISTILLATIONS,
         "Loss of the students, with a group size that replaces --group-size, and a part of the "
-        "steps; may be given again.",
+        "steps; repeatable.",
         flags=("--loss",),
         metavar=FORM,
         shown=True,

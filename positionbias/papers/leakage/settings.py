@@ -43,7 +43,7 @@ class LeakageSettings:
 
     target: str = required_setting("Split of the judged test queries.", metavar="SPLIT", shown=True)
     sources: tuple[str, ...] = required_setting(
-        "Training queries; may be given again.",
+        "Training queries; repeatable.",
         flags=("--source",),
         metavar="SPLIT",
         shown=True,
@@ -52,13 +52,13 @@ class LeakageSettings:
     models: tuple[ModelSettings, ...]
     kinds: tuple[Kind, ...] = setting(
         KINDS,
-        "No leakage, leaking training queries, or the test queries themselves; may be given again. "
+        "No leakage, leaking training queries, or the test queries themselves; repeatable. "
         "Name no and one of the others.",
         flags=("--leakage",),
     )
     sizes: tuple[int, ...] = setting(
         tuple(1_000 << doubling for doubling in range(8)),  # 1,000 … 128,000, the paper's
-        "Training instances, two per query; may be given again.",
+        "Training instances, two per query; repeatable.",
         flags=("--size",),
         metavar="INSTANCES",
         shown=True,

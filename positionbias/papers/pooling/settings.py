@@ -35,8 +35,8 @@ class PoolingSettings:
     """
 
     tasks: tuple[PoolingTask, ...] = required_setting(
-        "A folder of TREC runs, their judgements, and the table of run, group and kind; may be "
-        "given again.",
+        "A folder of TREC runs, their judgements, and the table of run, group and kind; "
+        "repeatable.",
         flags=("--task",),
         metavar="NAME RUNS QRELS SYSTEMS",
     )

@@ -87,7 +87,7 @@ class GridSettings:
     )
     measures: tuple[str, ...] = setting(
         (),
-        "As ir_measures names it; may be given again. [default: nDCG@10, RR@10, R@10]",
+        "As ir_measures names it; repeatable. [default: nDCG@10, RR@10, R@10]",
         flags=("-m", "--measure"),
         metavar="MEASURE",
     )
@@ -170,7 +170,7 @@ class RemedySettings(GridSettings):
     remedies: tuple[str, ...] = setting(
         (*IN_TRAINING, "rotate:4", "rotate-max:4", "segments-max:3", "calibrate:0.5"),
         "A remedy in training, by its name in the report, or at inference, as for posbias "
-        "debias-model; may be given again.",
+        "model remedy; repeatable.",
         flags=("--remedy",),
         metavar="REMEDY",
         shown=True,

@@ -66,8 +66,7 @@ class TripClickSettings:
     SHOWN = False
 
     tests: tuple[JudgedSplit, ...] = required_setting(
-        "A test split, with one of its named sets of judgements, as head_test:dctr; may be given "
-        "again.",
+        "A test split, with one of its named sets of judgements, as head_test:dctr; repeatable.",
         flags=("--test-split",),
         metavar="SPLIT[:JUDGEMENTS]",
         shown=True,
@@ -85,25 +84,25 @@ class TripClickSettings:
     negatives_of: Mapping[str, str] = setting(
         {},
         "A further training set, whose negatives are the passages of grade 0 in a set of the "
-        "training split's judgements, or with NAME=own in its own set, as in TripClick; may be "
-        "given again.",
+        "training split's judgements, or with NAME=own in its own set, as in TripClick; "
+        "repeatable.",
         metavar="NAME=JUDGEMENTS",
         shown=True,
     )
     trainsets: Mapping[str, Path] = setting(
         {},
-        "A further training set, as it is (posbias model trainset); may be given again.",
+        "A further training set, as it is (posbias model trainset); repeatable.",
         metavar="NAME=DIR",
         flags=("--trainset",),
         shown=True,
     )
     compared: tuple[str, ...] = setting(
         (),
-        "A model to train on the further sets too; may be given again. [default: every re-ranker]",
+        "A model to train on the further sets too; repeatable. [default: every re-ranker]",
         metavar="MODEL",
     )
     ensemble: tuple[str, ...] = setting(
-        (), "A re-ranker of the ensemble; may be given again.", metavar="MODEL"
+        (), "A re-ranker of the ensemble; repeatable.", metavar="MODEL"
     )
     complete_qrels: str | None = setting(
         None,
@@ -117,8 +116,8 @@ class TripClickSettings:
     depth: int = setting(200, "Candidates to re-rank for the tables.", least=1)
     depths: tuple[int, ...] = setting(
         (5, 10, 20, 50, 100, 200, 500, 1000),
-        "Re-ranking depths of the curve on the first test split, to --retrieval-depth at most; may "
-        "be given again.",
+        "Re-ranking depths of the curve on the first test split, to --retrieval-depth at most; "
+        "repeatable.",
     )
     retrieval_depth: int = setting(
         1000, "Passages per test query, for BM25 and dense retrieval.", least=1
