@@ -47,7 +47,6 @@ PUBLIC = [
     "find_leakage",
     "histogram",
     "import_beir",
-    "import_hf",
     "import_irds",
     "import_msmarco",
     "import_msmarco_docs",

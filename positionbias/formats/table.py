@@ -69,7 +69,6 @@ def import_table(
     *,
     columns: Columns,
     validation: ValidationDraw,
-    command: str = "import table",
     overwrite: bool = False,
 ) -> Collection:
     """Make a collection from tables in any form that ``sources_of`` takes, each with the split of
@@ -118,7 +117,7 @@ def import_table(
             Manifest(
                 kind=KIND,
                 name=out.name,
-                command=command,
+                command="import table",
                 settings={
                     "columns": columns.named(),
                     **({"grades": columns.grade} if columns.grade else {}),

@@ -43,6 +43,7 @@ _BLOCK = 1 << 20  # bytes of text held in memory
 _BOM = b"\xef\xbb\xbf"
 _TSV = re.compile(r"\.(tsv|tab)(\.gz|\.zst)?$")
 _IN_FOLDERS = re.compile(r"\.(csv|tsv|tab|jsonl|ndjson|parquet)(\.gz|\.zst)?$")
+HUB = "hf:"  # before the name of a data set of the Hub
 _SAVED = ("dataset_dict.json", "state.json")  # what Dataset.save_to_disk leaves
 
 
@@ -63,8 +64,9 @@ class Table:
 def sources_of(data: Any) -> Iterator[tuple[str, Any]]:
     """Yield each table in what a user gives, for ``open_table``, with the split of its rows.
 
-    ``data`` is a file, folder or glob, which may follow ``SPLIT=``; a pandas frame, a data set or
-    an iterable of dictionaries; or a mapping from splits to these.
+    ``data`` is a file, folder or glob, which may follow ``SPLIT=``; ``hf:NAME[:SUBSET]``, a data
+    set of the Hub; a pandas frame, a data set or an iterable of dictionaries; or a mapping from
+    splits to these.
 
     Raises:
         InputError: no such file, or a folder without tables.
@@ -75,6 +77,9 @@ def sources_of(data: Any) -> Iterator[tuple[str, Any]]:
                 yield SPLIT_WORDS.get(split.lower(), split), source
     elif isinstance(data, str | Path):
         split, name = split_and_name(str(data), default="")
+        if name.startswith(HUB):
+            yield from sources_of(load_hub(*name.removeprefix(HUB).split(":", 1)))
+            return
         path = input_place(name)
         if any((path / saved).is_file() for saved in _SAVED):
             yield from sources_of(load_hub(str(path)))
@@ -114,7 +119,7 @@ def load_hub(name: str, subset: str = "") -> Any:
         import datasets
     except ImportError as error:
         raise DependencyError(
-            "import hf: wanted the package datasets; found it is not installed; run: pip install "
+            "hf: wanted the package datasets; found it is not installed; run: pip install "
             '"positionbias[hf]"'
         ) from error
     try:
@@ -122,7 +127,10 @@ def load_hub(name: str, subset: str = "") -> Any:
             return datasets.load_from_disk(name)
         return datasets.load_dataset(name, subset or None)
     except Exception as error:  # many types: its own, the Hub's, fsspec's, Arrow's
-        wanted, do = "a data set of the Hub, or its folder", "check the name, or --subset"
+        wanted, do = (
+            "a data set of the Hub, or its folder",
+            "check the name; a subset follows it, hf:NAME:SUBSET",
+        )
         found = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise bad_input(name, wanted=wanted, found=found, do=do) from error
 

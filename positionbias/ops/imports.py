@@ -44,7 +44,6 @@ __all__ = [
     "import_irds",
     "import_beir",
     "import_table",
-    "import_hf",
     "import_planted",
 ]
 
@@ -606,7 +605,12 @@ def import_beir(
 @operation
 def import_table(
     *tables: Annotated[
-        Any, Setting("Tables, or folders of them.", metavar="[SPLIT=]FILE...", place="read")
+        Any,
+        Setting(
+            "Tables, folders of them, or hf:NAME[:SUBSET], a data set of the Hugging Face Hub.",
+            metavar="[SPLIT=]FILE...",
+            place="read",
+        ),
     ],
     columns: Columns = Columns(),
     validation: ValidationDraw = ValidationDraw(),
@@ -622,6 +626,10 @@ def import_table(
         posbias import table golden.jsonl --passage chunk --query question --answer quote \\
                 --out golden
         posbias import table train.parquet test=held-out.csv --answer quote --out mine
+        posbias import table hf:rajpurkar/squad --out squad
+
+    A data set of the Hub comes by the package datasets, from its cache where it is there, and so
+    does the folder of a saved one; code of a data set is never run.
 
     A row is a passage with a query that it answers, or a passage alone. Columns that are not named
     are guessed by their names, and shown. SPLIT= is the split of a file's rows; without one the
@@ -634,6 +642,7 @@ def import_table(
         InputError: a file in none of the forms, a broken row (its line is named), a column that is
             not there, an id with two texts, no row that fits.
         SettingError: ``validation`` leaves no training question.
+        DependencyError: datasets is not installed.
 
     Example:
         >>> import positionbias as pb
@@ -649,60 +658,6 @@ def import_table(
 
     collection = read(
         tables, output_place(out), columns=columns, validation=validation, overwrite=overwrite
-    )
-    _say_rows(collection.manifest.content_as(TableSource, "source"))
-    return _told(collection)
-
-
-@operation
-def import_hf(
-    name: Annotated[
-        str, Setting("A data set's id on the Hub, or a folder of one.", metavar="NAME|DIR")
-    ],
-    *,
-    subset: Annotated[
-        str, Setting("Its subset (configuration), where it has several.", metavar="NAME")
-    ] = "",
-    columns: Columns = Columns(),
-    validation: ValidationDraw = ValidationDraw(),
-    out: Out,
-    overwrite: Overwrite = False,
-) -> Collection:
-    """Bring in a data set of the Hugging Face Hub.
-
-    It may also be one saved on disk. The package datasets reads both.
-
-        posbias import hf rajpurkar/squad --out squad
-        posbias import hf ./saved --passage context --out mine
-
-    Each of its splits becomes one. It is read from the cache where it is there. Columns are those
-    of ``posbias import table``. Code of a data set is never run.
-
-    Returns:
-        The collection.
-
-    Raises:
-        InputError: no such data set or subset, a column that is not there, an id with two
-            texts, no row that fits.
-        SettingError: ``validation`` leaves no training question.
-        DependencyError: datasets is not installed.
-
-    Example:
-        >>> import positionbias as pb
-        >>> saved = pb.import_hf("saved", out="from-saved")
-        >>> saved.queries("test")[0].text
-        'What does the lamp of Orvell burn?'
-    """
-    from positionbias.formats.table import TableSource, import_table
-    from positionbias.formats.table_files import load_hub
-
-    collection = import_table(
-        [load_hub(name, subset)],
-        output_place(out),
-        columns=columns,
-        validation=validation,
-        command="import hf",
-        overwrite=overwrite,
     )
     _say_rows(collection.manifest.content_as(TableSource, "source"))
     return _told(collection)

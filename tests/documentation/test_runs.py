@@ -51,7 +51,7 @@ TOY = {
 ELSEWHERE = {
     "# positionbias/papers/toy": "files; tests/test_additions.py adds them",
     "posbias model push": "the Hub",
-    "posbias import hf": "the Hub",
+    "table hf:": "the Hub",
     "load_dataset(": "the Hub",
     "posbias import irds": "downloads",
     "RUN --out": "no name",

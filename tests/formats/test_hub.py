@@ -56,9 +56,7 @@ def test_without_the_package_it_is_named(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(
         DependencyError,
-        match=(
-            r"import hf: wanted the package datasets; found it is not installed; run: pip install"
-        ),
+        match=(r"hf: wanted the package datasets; found it is not installed; run: pip install"),
     ):
         bring("x", tmp_path / "c")
 
