@@ -208,3 +208,20 @@ def test_a_pair_longer_than_the_positions_is_refused(model: BertCat) -> None:
         match="--pair-length: wanted at most 256, the positions of this encoder; found 300",
     ):
         BertCat(BertCatConfig(pair_length=300), model.encoder)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_saved_and_loaded_it_is_the_same(architecture: str, tmp_path: Path) -> None:
+    model = BertCat(
+        BertCatConfig(pair_length=30), load_encoder(saved(architecture, tmp_path / "first"))
+    ).eval()
+    model.save(tmp_path / "again")
+    again = BertCat.load(tmp_path / "again", asdict(model.config)).eval()
+    assert again.config == model.config
+    assert torch.equal(scores(again, QUERIES, PASSAGES), scores(model, QUERIES, PASSAGES))
+    again.save(tmp_path / "third")  # and the same bytes once more
+    for item in (tmp_path / "again").rglob("*.*"):
+        if item.is_file():
+            assert (
+                tmp_path / "third" / item.relative_to(tmp_path / "again")
+            ).read_bytes() == item.read_bytes(), item.name

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 import positionbias
+from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.calibration import evened_out
@@ -22,7 +23,7 @@ from positionbias.models.remedied import CalibratedEncoder, remedied
 from positionbias.models.remedies import Calibration, read_remedy
 from positionbias.models.shapes import BertDotConfig
 
-from ..tiny import tiny_encoder
+from ..tiny import planted, saved_tk, tiny_encoder
 
 TEXTS = [
     "the lamp burns oil in the hall of stone",
@@ -199,3 +200,15 @@ def test_a_calibration_as_text() -> None:
     assert read_remedy("calibrate:0.5") == Calibration(0.5, 128, 0.5)
     assert str(read_remedy("calibrate:0.25:16")) == "calibrate:0.25:16:0.5"
     assert [Calibration(1, 1, share).first_layer(6) for share in (0.01, 0.5, 1.0)] == [5, 3, 0]
+
+
+def test_models_it_is_not_for(tmp_path: Path) -> None:
+    collection: Collection = planted(tmp_path / "planted")
+    tk = saved_tk(tmp_path / "tk", collection)
+    with pytest.raises(SettingError, match="wanted a model with one vector a text; found a tk"):
+        positionbias.debias_model(tk, remedy="calibrate:0.5", out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    dot(tmp_path / "bert").save(tmp_path / "model")
+    positionbias.debias_model(tmp_path / "model", remedy="rotate:2", out=tmp_path / "turned")
+    with pytest.raises(SettingError, match="pools by the first token, the last, or the mean"):
+        positionbias.debias_model(tmp_path / "turned", remedy="calibrate:0.5", out=tmp_path / "out")

@@ -327,6 +327,13 @@ def test_no_architecture_loads_a_kernel_by_itself(
     assert "\n" not in line
 
 
+def test_a_line_names_the_file_and_the_key(made: dict[str, Path], tmp_path: Path) -> None:
+    place = Path(shutil.copytree(made["transformers"], tmp_path / "model"))
+    change(place / "config.json", text_config={"attn_implementation": "org/kernel"})
+    with pytest.raises(InputError, match=r"config.json: wanted .* found text_config: .*org/kernel"):
+        check_door(place)
+
+
 # settings as published models have them, one of each family: all of what their authors wrote but
 # sizes, and those small
 PUBLISHED = json.loads(Path(__file__).with_name("published.json").read_text())

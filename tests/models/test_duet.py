@@ -5,11 +5,13 @@ what is kept.
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 
 import pytest
 import torch
 import torch.nn.functional as F
 
+from positionbias.core.errors import InputError
 from positionbias.models.duet import Duet
 from positionbias.models.ngraphs import NGraphs, graphs_of
 from positionbias.models.shapes import DuetConfig
@@ -132,3 +134,26 @@ def test_words_match_whether_or_not_anybody_knows_them() -> None:
 
 
 # -- what is kept ----------------------------------------------------------------------------------
+
+
+def test_encoded_apart_it_scores_the_same() -> None:
+    made = model()
+    query, passages = (
+        made.encode_queries(made.read_queries(["oil lamp"])),
+        made.encode_passages(made.read_passages(TEXTS)),
+    )
+    torch.testing.assert_close(made.interact(*query, *passages), scores(made, ["oil lamp"], TEXTS))
+
+
+def test_saved_and_loaded(tmp_path) -> None:
+    made = model()
+    made.save(tmp_path)
+    loaded = Duet.load(tmp_path, asdict(SMALL)).eval()
+    assert (loaded.config, loaded.graphs.graphs) == (SMALL, made.graphs.graphs)
+    assert torch.equal(scores(loaded, ["oil lamp"], TEXTS), scores(made, ["oil lamp"], TEXTS))
+    for content in ('["a", "a"]', "[]", "[1, 2]", "7"):
+        (tmp_path / "ngraphs.json").write_text(content)
+        with pytest.raises(
+            InputError, match="ngraphs.json: wanted (a checkpoint's n-graphs|fields)"
+        ):
+            Duet.load(tmp_path, asdict(SMALL))

@@ -20,13 +20,14 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import (
     DependencyError,
     InputError,
+    StorageError,
 )
 from positionbias.core.files import home
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import Run, read_run
 from positionbias.dense.vectors import Vectors
 from positionbias.models import endpoint_client
-from positionbias.models.answer_store import FOLDER
+from positionbias.models.answer_store import FOLDER, AnswerStore
 from positionbias.models.checkpoint import load_checkpoint, user_checkpoint
 from positionbias.models.endpoint_answers import by_index, content, finite
 from positionbias.models.endpoint_client import BadAnswer, endpoint_named
@@ -630,3 +631,19 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
         match=r"wanted httpx2, .*; found none; run: pip install 'positionbias\[endpoint\]'",
     ):
         load_checkpoint("chat:m@http://localhost")
+
+
+def test_a_store_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
+    store = AnswerStore(["here"])
+    assert store.path is not None
+    store._file.close()
+    store.path.write_bytes(b"this is no database, whatever it is called" * 100)
+    with pytest.raises(
+        InputError,
+        match="sqlite: wanted the answers of an endpoint; found: file is not a database; delete it",
+    ):
+        AnswerStore(["here"])
+    (home() / FOLDER).rename(tmp_path / "elsewhere")
+    (home() / FOLDER).write_text("a file in the way")
+    with pytest.raises(StorageError):
+        AnswerStore(["there"])

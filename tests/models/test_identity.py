@@ -19,7 +19,6 @@ from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
 from positionbias.models.encoder import load_encoder
 from positionbias.models.identity import model_checksum
 from positionbias.models.shapes import BertDotConfig
-from positionbias.training.plan import TrainPlan
 from tests.sealing import reseal
 
 from ..tiny import tiny_encoder
@@ -125,25 +124,3 @@ def test_a_folder_of_a_list_of_modules_is_of_the_model(made: Path, place: Path) 
     before = model_checksum(place)
     beside("pooling/config.json")(place)
     assert model_checksum(place) != before
-
-
-@pytest.mark.parametrize("what", ["activation", "vocabulary", "a copy"])
-def test_a_plan_knows_its_encoder_by_more_than_weights(made: Path, place: Path, what: str) -> None:
-    class Nothing:
-        checksum = "of a collection"
-
-    (OTHER | SAME)[what](place)
-    reseal(place)
-    plans = [
-        [TrainPlan(kind="bert_cat", trainset=None, candidates=made / "posbias.json",
-         encoder=str(folder)),
-         TrainPlan(kind="bert_dot", candidates=made / "posbias.json", start=folder)]
-         for folder in (made, place)
-    ]  # fmt: skip
-    (encoder, start), (other_encoder, other_start) = [
-        [plan.settings(Nothing()) for plan in of] for of in plans
-    ]  # type: ignore[arg-type]
-    assert (encoder["encoder"]["checksum"] == other_encoder["encoder"]["checksum"]) == (
-        what == "a copy"
-    )
-    assert (start["start"] == other_start["start"]) == (what == "a copy")

@@ -43,16 +43,6 @@ def test_a_score_worked_by_hand() -> None:
     assert expected == pytest.approx(-0.026622, abs=1e-6)
 
 
-def test_only_the_same_word_meets_the_exact_kernel() -> None:
-    # cosine of 2 and 3: 0.9998
-    vectors = [[0.0, 0.0], [5.0, 5.0], [1.0, 0.0], [1.0, 0.02], *[[0.0, 1.0]] * 6]
-    made = model(KNRMConfig(dimension=2, exact_sigma=1e-5), vectors)
-    made.pooling.weight.data = torch.tensor([1.0, *[0.0] * 10])
-    same, near = made(pad_rows([[2]]), pad_rows([[2], [3]])).tolist()
-    assert same == pytest.approx(0, abs=1e-5)
-    assert near == pytest.approx(math.tanh(0.01 * math.log(1e-10)), abs=1e-6)
-
-
 def test_empty_texts() -> None:
     made = model()
     made.bias.data.fill_(0.2)

@@ -14,7 +14,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core.errors import InputError
+from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
 from positionbias.models.mono_t5 import MonoT5, load_t5
@@ -202,3 +202,8 @@ def test_another_model_is_no_t5(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="wanted a T5 with its tokenizer") as stop:
         load_t5(tiny_encoder(tmp_path / "bert"))
     assert "\n" not in str(stop.value)
+
+
+def test_a_pair_that_has_no_room_for_its_frame_is_refused(folder: Path) -> None:
+    with pytest.raises(SettingError, match="--pair-length: wanted at least 6 .*; found 5"):
+        MonoT5(MonoT5Config(pair_length=5), load_t5(folder))

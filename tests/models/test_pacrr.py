@@ -80,37 +80,6 @@ def test_signals_worked_by_hand() -> None:
     assert found[0].tolist() == [pytest.approx([1, 0.6, 2, 0.8]), pytest.approx([1, 0.8, 1, 0.8])]
 
 
-def test_against_loops() -> None:
-    # filters of 3 × 3, their middle on the place that they are of
-    made = model(PACRRConfig(dimension=2, longest_window=3, filters=3, strongest=3))
-    cosines = torch.randn(1, 3, 5)
-    mask = torch.ones(1, 3, dtype=torch.bool), torch.ones(1, 5, dtype=torch.bool)
-    layer = made.convolutions[1]
-    for term in range(3):
-        strongest = []
-        for place in range(5):
-            each = []
-            for weight, bias in zip(layer.weight[:, 0].tolist(), layer.bias.tolist(), strict=True):
-                around = [
-                    (i, j)
-                    for i in range(3)
-                    for j in range(3)
-                    if 0 <= term + i - 1 < 3 and 0 <= place + j - 1 < 5
-                ]
-                each.append(
-                    bias
-                    + sum(
-                        weight[i][j] * cosines[0, term + i - 1, place + j - 1].item()
-                        for i, j in around
-                    )
-                )
-            strongest.append(max(0.0, *each))
-        expected = sorted(strongest, reverse=True)[:3]
-        assert made._signals(cosines, *mask)[0, term, 6:].tolist() == pytest.approx(
-            expected, abs=1e-5
-        )
-
-
 # -- masks -----------------------------------------------------------------------------------------
 
 

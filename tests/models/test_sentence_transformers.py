@@ -196,6 +196,16 @@ BEYOND_OURS: dict[str, tuple[str, Callable[[Path], object], str]] = {
         lambda p: change(p, "1_Pooling/config.json", pooling_mode="max"),
         "max pooling",
     ),
+    "another module": (
+        "dot",
+        lambda p: retype(p, 1, "sentence_transformers.sparse_encoder.modules.SpladePooling"),
+        "the module sentence_transformers.sparse_encoder.modules.SpladePooling",
+    ),
+    "cut vectors": (
+        "dot",
+        lambda p: change(p, "config_sentence_transformers.json", truncate_dim=8),
+        "truncate_dim",
+    ),
     "a dense layer": (
         "dot",
         lambda p: retype(p, 1, "sentence_transformers.models.Dense"),

@@ -103,26 +103,7 @@ def test_gradients_reach_every_parameter() -> None:
     assert tk.embedding.weight.grad.is_sparse
 
 
-def test_word_order_changes_the_score_and_padding_at_the_end_does_not() -> None:
-    tk = model()
-    query = pad_rows([[2, 3]])
-    one, turned, padded = ([[2, 4, 5]], [[5, 2, 4]], [[2, 4, 5, 0, 0]])
-    scores = [tk(query, torch.tensor(rows)).item() for rows in (one, turned, padded)]
-    assert scores[0] != pytest.approx(scores[1], abs=1e-4)
-    assert scores[0] == pytest.approx(scores[2], abs=1e-6)
-
-
 # -- other positions -------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("positions", ["none", "relative"])
-def test_vectors_do_not_depend_on_where_a_passage_starts(positions: str) -> None:
-    rows = pad_rows([[2, 5, 3, 4]])
-    near, far = (model(positions=positions, passage_start=start, layers=2) for start in (0, 500))
-    assert torch.equal(near.passage_vectors(rows), far.passage_vectors(rows))
-    assert torch.equal(far.query_vectors(rows), far.passage_vectors(rows))
-    usual = [model(passage_start=start).passage_vectors(rows) for start in (0, 500)]
-    assert not torch.allclose(*usual, atol=1e-3)
 
 
 def test_relative_positions_see_a_neighbourhood_and_not_its_place() -> None:

@@ -207,12 +207,26 @@ def test_the_file_that_a_zip_is_about(tmp_path: Path) -> None:
             "v: wanted 3 words, as its first line says; found the end of the file after 1; fetch",
         ),
         (
+            word2vec({"lamp": [1, 2, 3]}),
+            "v:1: wanted a word and 2 numbers; found 3 numbers; give --dimension 3",
+        ),
+        (word2vec(count=2), "found at record 2 more after it"),
+        (
+            b"3 4\nlamp 1 2 3 4\n",
+            "v:1: wanted a word and 2 numbers; found 4 numbers; give --dimension 4",
+        ),
+        (b"1 2\n" + bytes(20_000), "found at record 1 a word of over 16,384 bytes"),
+        (
+            b"the 1 2\nlamp x 1\n",
+            "v:2: wanted a word and 2 numbers; found a value that is not finite",
+        ),
+        (
             word2vec({"the": [1, 1], "lamp": [1, np.inf]}),
             "v: .* found a value that is not finite in record 2",
         ),
         (
             gzip.compress(glove())[:-8] + bytes(8),
-            "v: wanted word vectors, whole; found CRC check failed",
+            "v: wanted word vectors, whole; found",
         ),
         (
             zipped(v_txt=glove())[:-30],
@@ -252,6 +266,18 @@ def listed(words: str) -> np.ndarray:
         (
             {"weight": np.zeros(3)},
             r"wanted word vectors \(the tensors vectors and words\); found weight; check the path",
+        ),
+        (
+            {"vectors": np.zeros((1, 3), np.float32), "words": listed("lamp")},
+            "found 3 numbers; give --dimension 3",
+        ),
+        (
+            {"vectors": np.zeros((1, 2)), "words": listed("lamp")},
+            r"found vectors \(1, 2\) F64, words \(4,\) U8",
+        ),
+        (
+            {"vectors": np.zeros((1, 2), np.float32), "words": np.array([255], np.uint8)},
+            "wanted words in UTF-8",
         ),
         (
             {"vectors": np.zeros((2, 2), np.float32), "words": listed("lamp")},
