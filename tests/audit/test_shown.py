@@ -19,15 +19,11 @@ from positionbias.audit.systems import Measurement
 from positionbias.core.screen import lines_of, shown_width
 from positionbias.ops.audit import audit_systems
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.report.table import Table
 from tests.audit.scorers import front_lover
 from tests.documentation.blocks import PAGES, codes
 from tests.report import invented_audit
 
 SMALL = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_share=0.2)
-TABLES = {
-    table.name: table for section in SHOWN.sections for table in (*section.tables, *section.folded)
-}
 FIGURES = {figure.name: figure for section in SHOWN.sections for figure in section.figures}
 
 
@@ -38,14 +34,6 @@ def prepared(*found: Measurement) -> DataFrame:
 
 ONE = prepared(*invented_audit.audit())
 FOUR = prepared(*invented_audit.audit(invented_audit.FOUR))
-
-
-def cells(table: Table) -> list[list[str]]:
-    return [[cell.text.replace("\u00a0", " ") for cell in row] for row in table.rows]
-
-
-def heads(table: Table) -> list[str]:
-    return [column.full_name for column in table.columns]
 
 
 def test_the_terminal_begins_with_the_answers() -> None:
@@ -69,26 +57,6 @@ def test_an_audit_fits_a_terminal(width: int) -> None:
         text = SHOWN.as_text(FOUR)  # a name of 32 letters
     assert max(map(shown_width, text.split("\n"))) <= width
     assert "−72.0 ± 5.0 %" in text.replace("\u00a0", " ")
-
-
-def test_the_table_of_verdicts() -> None:
-    passage = TABLES["verdicts"].table(FOUR)
-    assert heads(passage) == [
-        *("System", "Place in", "Prefers", "Effect", "Margin"),
-        *("Worth", "Ranks", "nDCG@10"),
-    ]
-    # −45 % of the worth, 5 ranks and 0.2 nDCG@10 for all of it, at a lean of 1.6
-    by_name = {(row[0], row[1]): row[2:] for row in cells(passage)}
-    question = "passage"
-    assert by_name["bert_cat-original", question] == [
-        *("the front", "end − front", "beyond ±10 %"),
-        *("−72.0 % [−77.0, −67.0]", "−3.6 [−4.1, −3.1]", "−0.144 [−0.156, −0.132]"),
-    ]
-    assert by_name["tk trained on rotated passages", question][:4] == [
-        *("no preference", "end − front", "±10 %", "−2.3 % [−7.3, +2.8]"),
-    ]
-    # only where a list's order was measured
-    assert [name for name, asked in by_name if asked == "list"] == ["bert_cat-original"]
 
 
 @pytest.mark.parametrize("rows", [ONE, FOUR], ids=["one", "four"])

@@ -20,10 +20,12 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError, StorageError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage
+from positionbias.dense import passage_blocks
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.single_vectors import SingleVectors, length_one
 from positionbias.dense.vectors import Vectors
 from positionbias.engine.choose import open_engine
+from positionbias.models import packed_models
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, user_checkpoint
 from positionbias.ranking.config import Computing, Spread
@@ -379,3 +381,18 @@ def test_a_model_that_changes_meanwhile_is_refused(
             tmp_path / "v",
             spread=Spread(Computing().loading(other.path), map_shards),
         )
+
+
+def test_packed_passages_have_the_same_vectors(
+    checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    padded = encode_collection(checkpoint, collection, tmp_path / "padded", on_disk="float32")
+    monkeypatch.setattr(packed_models, "packs_on", lambda device, dtype: True)
+    # one block is begun before the one before it is finished
+    monkeypatch.setattr(passage_blocks, "READ_PASSAGES", 7)
+    packed = encode_collection(checkpoint, collection, tmp_path / "packed", on_disk="float32")
+    np.testing.assert_allclose(stored(packed), stored(padded), rtol=1e-5, atol=1e-5)
+    counts = ("passages", "truncated", "empty_passages")
+    assert [packed.manifest.content[name] for name in counts] == [
+        padded.manifest.content[name] for name in counts
+    ]

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from positionbias.core.seeds import generator
-from positionbias.evaluation.moved_effect import mirror_weights, moved_effect
+from positionbias.evaluation.moved_effect import moved_effect
 
 
 def test_four_draws_by_hand() -> None:
@@ -31,15 +31,6 @@ def test_four_draws_by_hand() -> None:
     assert found.interval is not None
     assert found.interval.high - 0.75 == pytest.approx(stats.t.ppf(0.975, 3) * np.sqrt(0.1875))
     assert found.count == 4
-
-
-def test_front_and_end_weigh_the_same() -> None:
-    strata = np.array([0] * 6 + [1] * 2 + [2] * 3 + [3] * 2)
-    weights = mirror_weights(strata, 4)
-    mass = np.bincount(strata, weights=weights)
-    # stratum 0 with its mirror 3: 6 · 2 / 8 each; 1 with 2: 2 · 3 / 5 each
-    assert mass == pytest.approx([1.5, 1.2, 1.2, 1.5])
-    assert mirror_weights(np.array([0, 0]), 2).tolist() == [0, 0]
 
 
 def test_a_linear_effect_is_found_exactly_beside_levels_and_the_original_quality() -> None:

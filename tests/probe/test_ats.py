@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from positionbias.core.errors import InputError
+from positionbias.core.errors import InputError, SettingError
 from positionbias.probe import pair_sample, sums, unit_rows
 from positionbias.probe.ats import AtsCurve, average_term_similarity, mats_of
 from positionbias.probe.settings import ProbeSettings
@@ -188,3 +188,26 @@ def test_a_diverged_model_is_one_clear_line() -> None:
     vectors[0, 0] = np.nan
     with pytest.raises(InputError, match="NaN or infinity"):
         curve_of(HAND._replace(vectors=vectors))
+
+
+@pytest.mark.parametrize(
+    ("setting", "flag"),
+    [
+        ({"term_pairs": "some"}, "--term-pairs"),
+        ({"minimum_terms": 0}, "--minimum-terms"),
+        ({"sample_pairs": -1}, "--sample-pairs"),
+        ({"memory_bytes": 0}, "memory_bytes"),
+    ],
+)
+def test_a_setting_out_of_range_names_the_flag(setting: dict, flag: str) -> None:
+    with pytest.raises(SettingError, match=flag):
+        curve_of(HAND, **setting)
+
+
+def test_arrays_must_fit_together() -> None:
+    with pytest.raises(ValueError, match="a vector for each of 9 terms, got 8"):
+        curve_of(HAND._replace(vectors=HAND.vectors[:8]))
+    with pytest.raises(ValueError, match=r"must be \(n,\)"):
+        curve_of(HAND._replace(positions=HAND.positions[:8]))
+    with pytest.raises(ValueError, match="0 or more"):
+        curve_of(HAND._replace(positions=HAND.positions - 1))

@@ -15,7 +15,7 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
-from positionbias.core.groups import write_groups
+from positionbias.core.groups import TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.publish import work_folder
 from positionbias.core.records import Passage, Qrel, Query
@@ -259,3 +259,30 @@ def test_faults(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> N
         InputError, match="wanted training groups; found none; give another --trainset"
     ):
         teach(teacher, small, TaughtPassages(trainset=tmp_path / "set"), tmp_path / "none")
+
+
+def test_a_training_set_alone(small: Collection, tk: Any, tmp_path: Path) -> None:
+    groups = [
+        TrainingGroup("q2", ("a", "c", "d"), (1, 0, 0)),
+        TrainingGroup("t1", ("b", "a"), (1, 0)),
+        TrainingGroup("q2", ("a", "b"), (1, 0)),
+    ]
+    (tmp_path / "set").mkdir()
+    write_groups(
+        tmp_path / "set",
+        list,
+        [groups],
+        Manifest("trainset", "set", "a test"),
+        splits=("train", "test"),
+    )
+    taught = teach(
+        by_length(tk[2]), small, TaughtPassages(trainset=tmp_path / "set"), tmp_path / "scores"
+    )
+    assert (taught.splits, taught.split, taught.query_ids) == (
+        ("train", "test"),
+        None,
+        ["q2", "t1"],
+    )
+    assert taught.ranked("q2", 9) == ["d", "c", "b", "a"]
+    assert taught.scores("t1", ["a", "b"]) == (3.0, 6.0)
+    assert (content(taught)["pairs"], content(taught)["groups"]) == (6, 3)
