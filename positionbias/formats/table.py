@@ -196,7 +196,8 @@ class _Reader:
         counts = self.counts
         if not passages:
             causes = "; ".join(f"{cause}: {count:,}" for cause, count in counts.left_out.items())
-            found = f"none of {counts.rows:,}" + (f" ({causes})" if causes else "")
+            classes = f"; the labels are {', '.join(counts.grades)}" if counts.grades else ""
+            found = f"none of {counts.rows:,}" + (f" ({causes}{classes})" if causes else "")
             raise bad_input(
                 names, wanted="rows with a passage", found=found, do="check the columns"
             )

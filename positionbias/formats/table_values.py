@@ -17,6 +17,8 @@ from positionbias.formats.columns import SPLIT_WORDS
 
 __all__ = ["MisfitError", "RowCounts", "id_of", "read_rows"]
 
+MOST_CLASSES = 20  # of labels without a grade that are named
+
 _SIMPLE = {str, int, bool, type(None), list, dict}  # what ``_plain`` leaves as it is
 
 
@@ -299,7 +301,12 @@ def _grade(label: Any, grades: Mapping[str, int] | None, counts: RowCounts) -> i
     cause = (
         f"label: not a whole number from 0 to {HIGHEST_GRADE:,}; classes need --grade CLASS=GRADE"
     )
-    grade = _whole(label, cause)
+    try:
+        grade = _whole(label, cause)
+    except MisfitError:
+        if isinstance(label, str) and len(counts.grades) < MOST_CLASSES:
+            counts.grades[label.strip()] = -1
+        raise
     if grade == -1:
         raise MisfitError("unlabelled (label -1)")
     if not 0 <= grade <= HIGHEST_GRADE:
