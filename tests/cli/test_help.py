@@ -133,3 +133,15 @@ def test_a_typing_mistake_is_answered_with_what_was_meant(
     done = run_posbias(*words.split())
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert done.stderr.rstrip("\n").endswith(message)
+
+
+def test_a_command_without_settings_has_help_all_too(run_posbias: RunPosbias) -> None:
+    done = run_posbias("completion", "--help-all")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Settings" not in done.stdout
+
+
+def test_help_is_a_word_too(run_posbias: RunPosbias) -> None:
+    asked = [run_posbias(*words) for words in (("help", "leakage", "label"), ("-V",))]
+    assert asked[0].stdout == run_posbias("leakage", "label", "--help").stdout
+    assert asked[1].stdout.startswith("posbias, version ")
