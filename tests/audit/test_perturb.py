@@ -63,22 +63,6 @@ def test_an_exchange_swaps_the_evidence_with_a_placebo_and_nothing_else(
             assert (before[0], after[-1]) == (evidence, evidence)
 
 
-@given(st.integers(4, 8), st.integers(0, 1_000))
-def test_over_an_order_and_its_mirror_a_sentence_is_as_often_beside_evidence_at_an_end_as_amid(
-    count: int, seed: int
-) -> None:
-    parts = Parts(LETTERS[:count], 0)
-    beside = [Counter[str](), Counter[str]()]
-    for one in exchanges(parts, FILL, 2, drawn_by(seed)):
-        for found, text in zip(beside, (one.before, one.after), strict=True):
-            split_ = sentences(text) if one.contrast == Contrast.MIDDLE else []
-            at = split_.index(parts.sentences[0]) if split_ else 0
-            found.update(
-                place for near, place in enumerate(split_) if abs(near - at) == 1 and place != FILL
-            )
-    assert beside[0] == beside[1]
-
-
 def test_exchanges_by_hand() -> None:
     a, b, c, e, p = "Aa.", "Bb.", "Cc.", "Ee.", "Pp."
     # the placebo is the first candidate, the others stand as they come, the smaller half first

@@ -89,22 +89,6 @@ def test_a_retriever_that_reads_the_front_alone_is_found_short_sighted(
     assert change(results, name) < 0
 
 
-def test_one_that_reads_all_words_changes_nowhere_at_all(results: list[Measurement]) -> None:
-    """Its vector is that of a bag of words, which neither a rotation nor a moved sentence changes:
-    exactly 0.
-    """
-    name = "whole, whole collection"
-    assert change(results, name) == 0
-    verdict = verdict_of(results, name)
-    assert verdict.preference == Preference.NONE
-    assert sentences_of(name, verdict) == [
-        f"{name}: no preference: its scores do not change when the answer moves (60 queries)."
-    ]
-    assert {(one.value, one.low, one.high) for one in verdict.effects if one.unit != "nDCG@10"} == {
-        (0, 0, 0)
-    }
-
-
 def test_at_the_depth_of_the_collection_it_is_re_ranking_all_passages(
     collection: Collection,
 ) -> None:

@@ -13,7 +13,6 @@ import pytest
 from positionbias.audit.answers import Contrast, Effect, Preference
 from positionbias.audit.audit import audit
 from positionbias.audit.limits import checks_of, exit_code
-from positionbias.audit.measured import RAW, audit_rows
 from positionbias.audit.settings import AuditSettings, Limits
 from positionbias.audit.systems import Measurement, Task
 from positionbias.audit.trials import STRANGERS, make_trials
@@ -143,27 +142,6 @@ def test_a_scorer_to_which_the_evidence_is_worth_nothing_has_no_other_answer_and
     checks = checks_of(results, Limits(max_response=1.0), "nDCG@10")
     assert exit_code(checks) == 3
     assert "does not react to its evidence" in checks[0].reason
-
-
-def test_a_listwise_scorer_is_judged_in_ranks(task: Task) -> None:
-    def listed(query: str, passages: Sequence[str]) -> list[float]:
-        scores = np.array(front(query, passages)) + [
-            sum(map(ord, text)) % 9 / 2 for text in passages
-        ]
-        return (scores - scores.mean()).tolist()  # what a passage gets depends on its list
-
-    settings = replace(SETTINGS, depth=10, needles=40)
-    ranked = first_stage(task, "words", 10)
-    results = results_of(ranked, listed, settings)
-    verdict = verdict_of(results)
-    rows = audit_rows(ranked, results).rows.set_index(["measure", "statistic", "subset"])
-    worth = rows.loc[Contrast.WORTH, RAW, ""].value
-    ranks, share = (verdict.effect(Contrast.ENDS, unit) for unit in ("ranks", "worth"))
-    # the evidence lifts its passage by so many ranks, and moving it to the end costs so many of
-    # them
-    assert worth > 1
-    assert ranks.value == pytest.approx(share.value * worth)
-    assert ranks.value < 0
 
 
 def test_effects_are_ratios_of_means_and_0_is_tested_by_scores() -> None:

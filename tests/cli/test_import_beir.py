@@ -32,11 +32,3 @@ def test_what_was_met_is_said(run_posbias: RunPosbias, tmp_path: Path) -> None:
     assert "no queries.jsonl and no qrels: the corpus alone came in" in alone.stderr
     rows = json.loads(alone.stdout)["rows"]
     assert [row["value"] for row in rows if row["measure"] == "passages"] == [2]
-
-
-def test_no_such_folder_is_one_line(run_posbias: RunPosbias) -> None:
-    missing = run_posbias("import", "beir", "nowhere", "--out", "x")
-    assert (missing.returncode, missing.stderr.count("\n")) == (2, 1)
-    assert missing.stderr.startswith(
-        "posbias: nowhere: wanted a BEIR folder with corpus.jsonl, or MTEB's with corpus"
-    )

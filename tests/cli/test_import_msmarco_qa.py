@@ -44,11 +44,3 @@ def test_files_go_to_the_splits_that_were_said(run_posbias: RunPosbias, tmp_path
     ]
     assert "4 passages read, 2 distinct" in done.stderr
     assert "validation: 1 queries, 1 rows, 1 selected, 1 not judged\n" in done.stderr
-
-
-def test_without_a_file_the_error_is_one_line(run_posbias: RunPosbias) -> None:
-    done = run_posbias("import", "msmarco-qa", "--out", "qa")
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert done.stderr.startswith(
-        "posbias: FILE, --validation, --test: wanted files of train, validation, test; found none"
-    )

@@ -44,16 +44,6 @@ def test_splits_keep_the_sizes_within_classes_of_difficulty() -> None:
     assert (masks == again).all()
 
 
-def test_classes_follow_the_median_system_and_ties_stay_together() -> None:
-    values = np.tile(np.repeat([0.0, 1.0], 10), (3, 1))
-    values[2] = np.linspace(1, 0, 20)  # one of three systems says nothing of difficulty
-    found = mark_queries(values, np.arange(20) % 2 == 0)
-    assert len(set(found.strata[:10].tolist())) == len(set(found.strata[10:].tolist())) == 1
-    assert found.strata[0] != found.strata[10]
-    # two classes would have fewer than six units
-    assert set(marked(queries=11, leaked=3).strata.tolist()) == {0}
-
-
 def test_clusters_are_dealt_together() -> None:
     labels = [f"passage {query // 3}" for query in range(12)]
     found = mark_queries(np.random.default_rng(1).random((2, 12)), np.arange(12) < 7, labels)

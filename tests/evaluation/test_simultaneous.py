@@ -112,18 +112,6 @@ def test_the_unit_is_estimated_with_the_contrast_by_hand():
     )
 
 
-def test_contrasts_may_have_units_of_their_own() -> None:
-    rng = np.random.default_rng(5)
-    contrasts, units = rng.normal(size=(40, 2)), rng.random((40, 2)) + 0.5
-    together = simultaneous(contrasts, None, units)
-    for k, estimate in enumerate(together):
-        (alone,) = simultaneous(contrasts[:, [k]], None, units[:, k])
-        assert estimate.value == pytest.approx(alone.value, rel=1e-12)
-        assert estimate.standard_error == pytest.approx(alone.standard_error, rel=1e-12)
-    with pytest.raises(ValueError, match="units: wanted one per query, 40"):
-        simultaneous(contrasts, None, units[:, :1])
-
-
 def test_queries_without_a_contrast_or_a_unit_count_for_the_others():
     nan = np.nan
     values, units = (

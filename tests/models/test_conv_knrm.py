@@ -67,30 +67,6 @@ def test_a_score_worked_by_hand() -> None:
     assert abs(expected) < 0.99
 
 
-def test_ngrams_end_with_the_text() -> None:
-    made = model()
-    alone = made.query_vectors(pad_rows([[2, 3]]))
-    # the same words with padding behind them, as in a batch: the same n-grams
-    torch.testing.assert_close(made.passage_vectors(pad_rows([[2, 3], [4] * 7]))[0, :2], alone[0])
-    # a word behind them is in the n-grams that reach it, and in no other
-    longer = made.passage_vectors(pad_rows([[2, 3, 4]]))[0]
-    same = torch.isclose(longer[:2], alone[0], atol=1e-6).view(2, 3, 5).all(dim=2)
-    assert same.tolist() == [[True, True, False], [True, False, False]]
-    # by a plain loop over words and n-grams
-    words = made.embedding(torch.tensor([2, 3, 4]))
-    for length, layer in enumerate(made.convolutions, 1):
-        for start in range(3):
-            reached = [
-                words[place] if place < 3 else torch.zeros(6)
-                for place in range(start, start + length)
-            ]
-            expected = torch.relu(
-                sum(layer.weight[:, :, step] @ word for step, word in enumerate(reached))
-                + layer.bias
-            )
-            torch.testing.assert_close(longer[start, (length - 1) * 5 : length * 5], expected)
-
-
 def test_empty_texts() -> None:
     made = model()
     made.bias.data.fill_(0.2)

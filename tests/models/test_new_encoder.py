@@ -7,7 +7,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import torch
 
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.manifest import read_manifest
@@ -50,20 +49,6 @@ def test_what_is_made(tmp_path: Path) -> None:
     assert read_manifest(tmp_path / "small", kind="encoder").seed == 1
     weights = encoder.backbone.embeddings.word_embeddings.weight.detach()
     assert float(weights[1:].std()) == pytest.approx(0.02, rel=0.15)  # BERT's own
-
-
-def test_the_same_twice_and_another_seed_another(tmp_path: Path) -> None:
-    collection = collection_of(tmp_path / "c", TEXTS)
-    before = torch.random.get_rng_state()
-    one, two, other = (
-        make_encoder([collection], tmp_path / name, EncoderSettings(1, 8, 2, 60, 32, seed))
-        for name, seed in (("one", 1), ("two", 1), ("other", 2))
-    )
-    assert torch.equal(torch.random.get_rng_state(), before)
-    assert one.content == two.content
-    assert one.content["checksum"] != other.content["checksum"]
-    read = [(tmp_path / name / "tokenizer.json").read_bytes() for name in ("one", "two", "other")]
-    assert read[0] == read[1] == read[2]
 
 
 def test_what_does_not_do(tmp_path: Path) -> None:

@@ -106,23 +106,6 @@ def test_gradients_reach_every_parameter() -> None:
 # -- other positions -------------------------------------------------------------------------------
 
 
-def test_relative_positions_see_a_neighbourhood_and_not_its_place() -> None:
-    # one layer that looks at a word itself and at what follows: a text's last two words are the
-    # same whatever stands before
-    tk = model(positions="relative", relative_distance=1)
-    layer = tk.layers[0]
-    # what stands before is not looked at
-    layer.relative.keys.data.copy_(torch.tensor([[-1e4], [0.0], [0.0]]).expand(3, 3))
-    for part in (layer.query, layer.key):
-        part.weight.data.zero_()
-    layer.query.bias.data.fill_(1.0)
-    early, late = (
-        tk.passage_vectors(pad_rows([[2, 5]])),
-        tk.passage_vectors(pad_rows([[4, 3, 7, 2, 5]])),
-    )
-    torch.testing.assert_close(early[0], late[0, 3:])
-
-
 # -- what need not be computed ---------------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shards import Shard, write_shard
 from positionbias.positions import place as place_module
 from positionbias.positions.density import Density
-from positionbias.positions.place import place, placed_questions, placing_of
+from positionbias.positions.place import place, placed_questions, placement_rows, placing_of
 from positionbias.positions.placed import PlacedQuestions
 from positionbias.positions.settings import Placing
 from positionbias.text.sentences import sentence_spans, sentences
@@ -334,3 +334,13 @@ def test_every_row_says_how_far_its_passage_moved(
     with pytest.raises(InputError, match="wanted a table of placed questions"):
         placed_questions(placed, "test")
     assert all(low <= high for low, high in pairwise(table.sentences.tolist()[:6]))
+
+
+def test_what_a_placement_counts(make_collection: MakeCollection, tmp_path: Path) -> None:
+    placed = place(
+        make_collection(MANY, answers_of(MANY)), tmp_path / "placed", Placing(Density("front", 1))
+    )
+    rows = placement_rows(placed)
+    counted = rows[rows["statistic"] == "count"].set_index(["measure", "label"])["value"]
+    assert counted["passages"].sum() == rows["count"].max() == 60
+    assert counted["questions", "kept"] == 120

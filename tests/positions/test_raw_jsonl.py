@@ -132,6 +132,12 @@ def test_a_row_of_ms_marco_qa_has_each_passage_rotated_under_its_query_and_index
     ("line", "said"),
     [
         ("[1]", "wanted one JSON object a line; found no '{' at character 1"),
+        ('{"id": }', "found no value at character 8"),
+        ('{"id": "p", 3: "x"}', "found no key at character 13"),
+        (
+            '{"query_id": 1, "passages": {"url": []}}',
+            "wanted 'passages' with a list 'passage_text'; found none",
+        ),
         ('{"id": "p", "text": "x"} {}', "found more after the object, from character 26"),
         ('{"id": "p", "text": "x"', "found no comma and no '}' at character 24"),
         ('{"id": "p", "text": "a\x00b"}', "found Invalid control character at"),
@@ -153,7 +159,7 @@ def test_a_row_of_ms_marco_qa_has_each_passage_rotated_under_its_query_and_index
             "wanted 'passage_text' in each of 'passages'; found one without it",
         ),
     ],
-    ids=range(12),
+    ids=range(15),
 )
 def test_a_bad_line_is_named(line: str, said: str) -> None:
     with pytest.raises(InputError) as caught:

@@ -112,6 +112,14 @@ def test_what_decides_nothing_is_no_setting_of_a_training() -> None:
             "--encoder, --start: wanted one of the two; found both",
         ),
         (
+            {"kind": "bert_dot", "encoder": "minilm", "word_vectors": Path("v")},
+            "--word-vectors: wanted none for bert_dot",
+        ),
+        (
+            {"kind": "bert_cat", "encoder": "minilm", "training": TrainConfig(loss="pointwise")},
+            "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this bert_cat has no head",
+        ),
+        (
             {"kind": "bert_cat", "encoder": "minilm", "model": TKConfig()},
             "model: wanted the shape of a bert_cat; found TKConfig",
         ),

@@ -7,10 +7,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from positionbias.cli.main import main
 from positionbias.core.groups import Groups, TrainingGroup
 from positionbias.training.train import train_model
 from positionbias.training.trainsets.sample import GroupSampler, StoredGroups
 
+from ..cli.test_train import SMALL
 from .conftest import Task
 from .test_trainset import stored
 
@@ -54,3 +58,28 @@ def test_the_overlap_is_counted_and_recorded(task: Task, tmp_path: Path, uninter
     )
     checkpoint = train_model(task.collection, plan, tmp_path / "tk.ckpt")
     assert checkpoint.manifest.content["validation_queries_seen"] == 3
+
+
+def test_train_says_so(task: Task, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = {
+        "--trainset": overlapping(task, tmp_path / "set").path,
+        "--validation-candidates": task.runs["validation"],
+        "--out": tmp_path / "tk.ckpt",
+    }
+    with pytest.raises(SystemExit) as stop:
+        main(
+            [
+                "train",
+                "tk",
+                str(task.collection.path),
+                *(str(part) for pair in options.items() for part in pair),
+                *map(str, SMALL),
+            ]
+        )
+    assert not stop.value.code
+    said = capsys.readouterr().err
+    assert (
+        "3 of 12 validation queries (25.0%) have a relevant passage that is a training positive too"
+        in said
+    )
+    assert "--set validation_by=passage" in said

@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from positionbias.core.errors import SettingError
 from positionbias.core.run import read_run
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.mono_t5 import MonoT5
@@ -63,3 +64,31 @@ def test_the_loss_of_a_step_is_the_cross_entropy_of_its_passages(
     assert since.means()["loss"] == pytest.approx(wanted, rel=1e-4)
     assert since.right == (scores[:4] > scores[4:]).sum().item()
     assert since.margin == pytest.approx((scores[:4] - scores[4:]).sum().item(), abs=1e-4)
+
+
+def test_a_start_that_does_not_fit_the_loss(task: Task, tmp_path: Path) -> None:
+    unlooked = {"validation_candidates": None, "max_steps": 1}
+    linear = task.train(tmp_path / "linear.ckpt", task.plan("bert_cat", **unlooked)).path
+    mono = task.train(tmp_path / "mono.ckpt", plan_of(task, "bert_cat", **unlooked)).path
+    begun = {"encoder": None, **unlooked}
+    with pytest.raises(
+        SettingError,
+        match=(
+            "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this bert_cat has no head for "
+            "relevant .* or a bert_cat from"
+        ),
+    ):
+        task.train(
+            tmp_path / "a.ckpt", task.plan("bert_cat", start=linear, loss="pointwise", **begun)
+        )
+    with pytest.raises(
+        SettingError,
+        match=(
+            "--loss: wanted pointwise: this bert_cat scores by log-probability; found hinge; give"
+        ),
+    ):
+        task.train(tmp_path / "a.ckpt", task.plan("bert_cat", start=mono, **begun))
+    gone_on = task.train(
+        tmp_path / "a.ckpt", task.plan("bert_cat", start=mono, loss="pointwise", **begun)
+    )
+    assert gone_on.ranker.config == BertCatConfig(head="relevance")

@@ -308,3 +308,10 @@ def test_a_training_is_not_resumed_from_a_link(
         match=f"{place.name}: wanted a {'file' if inside else 'folder'}; found a link; remove it",
     ):
         task.train(stopped, resume=True)
+
+
+def test_nothing_to_resume(task: Task, tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match="wanted a training to resume; found none; start it without --resume"
+    ):
+        task.train(tmp_path / "tk.ckpt", resume=True)

@@ -223,3 +223,16 @@ def test_a_student_learns_a_teachers_order(task: Task, tmp_path: Path) -> None:
     manifest = whole.manifest
     assert manifest.input("teacher_scores").checksum == TeacherScores(place).checksum
     assert manifest.settings["teacher_depth"] == 100
+
+
+def test_scores_of_another_split_are_one_line(task: Task, tmp_path: Path) -> None:
+    place = teacher_of(tmp_path / "scores", SCORES, "dev", "test").path
+    plan = TrainPlan(teacher_scores=place, training=replace(task.plan().training, loss="kl"))
+    with pytest.raises(
+        InputError,
+        match=(
+            "wanted a teacher's scores of split 'train'; found those of 'dev', 'test'; give the "
+            "--split"
+        ),
+    ):
+        group_source(task.collection, plan)

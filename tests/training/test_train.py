@@ -405,3 +405,12 @@ def refused(task: Task, out: Path, **options: object) -> str:
     assert "\n" not in str(stop.value)
     assert list(out.parent.glob(".*")) == []
     return str(stop.value)
+
+
+def test_float16_needs_a_gpu(task: Task, tmp_path: Path) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(
+        SettingError, match="--precision: float16 needs a GPU; found cpu; give bfloat16 or float32"
+    ):
+        task.train(tmp_path / "tk.ckpt", task.plan(precision="float16"))

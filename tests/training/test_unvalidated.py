@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from positionbias.core.errors import SettingError
 from positionbias.core.run import read_run
 from positionbias.training.batches import TrainingTexts, batches
 from positionbias.training.build import build_model
@@ -48,3 +49,12 @@ def test_epochs_are_whole_passes(
     checkpoint = task.train(tmp_path / "tk.ckpt", plan)
     (row,) = checkpoint.training.log
     assert (row["step"], row["pairs"]) == (steps, pairs)
+
+
+def test_a_training_that_diverges_says_so(task: Task, tmp_path: Path) -> None:
+    plan = task.plan(validation_candidates=None, learning_rate=1e30, max_steps=50)
+    with pytest.raises(
+        SettingError,
+        match="--learning-rate: wanted a finite loss; found .*; what was saved before is in",
+    ):
+        task.train(tmp_path / "tk.ckpt", plan)

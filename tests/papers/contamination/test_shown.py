@@ -13,7 +13,7 @@ from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.contamination.shown import (
     SHOWN,
 )
-from positionbias.report.html import report_tables
+from positionbias.report.html import report_tables, write_page
 from positionbias.report.page import load_study
 from positionbias.report.table import Table
 
@@ -67,3 +67,10 @@ def test_table_1(tables: dict[str, Table]) -> None:
         ["yes", "published", "0.707"],
     ]
     assert any("began with ELECTRA" in note for note in table.notes)
+
+
+def test_the_page(saved: Path, tmp_path: Path) -> None:
+    page = write_page(load_study(saved), tmp_path / "page.html").read_text()
+    assert "Teachers that saw the test, and their students" in page
+    assert "Does contamination with dl19 lift nDCG@10?" in page
+    assert "Judgements that the teacher saw lift" in page

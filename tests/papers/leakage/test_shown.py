@@ -23,8 +23,8 @@ from positionbias.papers.leakage import (
     Remembered,
 )
 from positionbias.papers.leakage.measured import PUBLISHED
-from positionbias.papers.leakage.shown import SHOWN
-from positionbias.report.html import report_tables
+from positionbias.papers.leakage.shown import SHOWN, SIZES_FIGURE
+from positionbias.report.html import report_tables, write_page
 from positionbias.report.page import load_study
 from positionbias.report.table import Table, as_csv, as_latex, as_text
 
@@ -170,3 +170,20 @@ def test_what_the_paper_prints() -> None:
     assert set(falls) == {(target, "bert_cat", "MSM leakage") for target in TARGETS} | {
         ("Core 2017", "pacrr", "test leakage")
     }
+
+
+def test_the_figure_and_its_caption(saved: Path) -> None:
+    rows = SHOWN.own(core_rows.load(saved))
+    (axes,) = SIZES_FIGURE.draw(rows).axes
+    assert axes.get_title(loc="left") == "KNRM"
+    means = sorted(list(line.get_ydata()) for line in axes.get_lines())
+    assert means == [pytest.approx([0.2, 0.3]), pytest.approx([0.5, 0.4])]
+    caption = SIZES_FIGURE.caption(rows)
+    assert caption.startswith("nDCG@10 by training set size on the 172 topics with leaked queries")
+
+
+def test_the_page(saved: Path, tmp_path: Path) -> None:
+    page = write_page(load_study(saved), tmp_path / "page.html").read_text(encoding="utf-8")
+    for text in ('id="leakage"', 'id="memories"', "Does test leakage lift nDCG@10?", "Remembers"):
+        assert text in page
+    assert "MSM leakage lifts 0 of 2 models; test leakage lifts 1 of 2 models" in page

@@ -232,6 +232,10 @@ def test_what_does_not_fit_is_one_clear_line(
 ) -> None:
     for changes, line in (
         (
+            {"kinds": ("msm", "test")},
+            "--leakage: wanted no, and a leakage to compare with it (msm, test); found msm, test",
+        ),
+        (
             {"sources": ("train", "topics")},
             "--target, --source: wanted different splits; found 'topics' as both",
         ),

@@ -7,8 +7,13 @@ import pytest
 from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected
 from positionbias.papers.pooling.shown import (
+    BIAS,
+    COVERAGE_FIGURE,
     KINDS,
+    LEADS,
+    SCATTER,
     SHOWN,
+    VERDICT,
 )
 from positionbias.pooling.pools import pool_rows
 from positionbias.report.table import RowTable
@@ -75,3 +80,48 @@ def test_the_finding_counts_the_answers(answers: list[str], start: str, counts: 
     (finding,) = SHOWN.findings(rows.rows)
     assert finding.text.startswith(start)
     assert counts in finding.text
+
+
+def test_captions_say_the_main_numbers() -> None:
+    rows = pool_rows("worked")
+    add_effect(rows, "worse")
+    rows.add("collection", "pool depth", 3)
+    for statistic, number in (("found", 15), ("alone", 5)):
+        rows.add("relevant documents", statistic, number, kind="old", axis="depth", at=3.0)
+    cells = {"pool": "old", "kind": "new"}
+    rows.add("RR", "change", -0.16, **cells)
+    rows.add("RR", "tau_b", 0.812, variant="pool 0", **cells)
+    for figure, numbers in (
+        (COVERAGE_FIGURE, "depth 3: of old runs 15, 5 of them in no other."),
+        (SCATTER, "Kendall's τ: RR, old pool, new: 0.812."),
+        (BIAS, "Of other kinds than the pools': new runs by old pools, RR: −0.160."),
+    ):
+        assert numbers in plain(figure.caption(rows.rows))
+
+
+def test_a_verdict_stands_beside_the_pooled_runs() -> None:
+    rows = pool_rows("old")
+    rows.add("P@2", "score", 0.5, run="new")
+    rows.add("P@2", "least", 0.4, run="new")
+    rows.add("P@2", "most", 0.7, run="new")
+    answer = "cannot be judged yet"
+    rows.add("P@2", "predicted", 0.53, Interval(0.51, 0.55), run="new", answer=answer)
+    for run, score, lead, better, order in (
+        ("worst", 0.1, 0.43, 0.99, "better"),
+        ("best", 0.9, -0.37, 0.01, "worse"),
+        ("near", 0.55, -0.02, 0.3, "open"),
+    ):
+        rows.add("P@2", "score", score, run=run)
+        rows.add("P@2", "predicted lead", lead, run=run)
+        rows.add("P@2", "probability", better, run=run, answer=order)
+    predicted = "0.530 [0.510, 0.550]"
+    assert lines(VERDICT, rows) == [["P@2", "new", answer, "0.500", predicted, "0.400", "0.700"]]
+    assert [[cell for cell in line if cell != ""] for line in lines(LEADS, rows)] == [
+        ["P@2", "best", "0.900", "−0.370", "0.01", "worse"],
+        ["P@2", "near", "0.550", "−0.020", "0.30", "open"],
+        ["P@2", "worst", "0.100", "+0.430", "0.99", "better"],
+    ]
+    (finding,) = SHOWN.findings(rows.rows)
+    assert finding.text.splitlines()[-1].startswith(
+        "On these queries better than 1 and worse than 1 of 3 pooled runs"
+    )

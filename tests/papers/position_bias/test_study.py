@@ -310,3 +310,19 @@ def test_a_measure_that_is_none_is_refused_before_anything_is_trained() -> None:
         PositionBiasSettings(
             models=(ModelSettings("tk", TINY, TrainConfig()),), measures=("Bogus@3",)
         )
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"models": SETTINGS.models * 2}, "--models: wanted at least one, each once; found tk, tk"),
+        ({"depth": 0}, "--depth: wanted at least 1; found 0"),
+        (
+            {"candidates": {"dev": Path("x")}},
+            r"--candidates: wanted splits of the study \(train, validation, test\); found 'dev'",
+        ),
+    ],
+)
+def test_settings_are_checked(change: dict, complaint: str) -> None:
+    with pytest.raises(SettingError, match=complaint):
+        PositionBiasSettings(**change)

@@ -13,7 +13,7 @@ from positionbias.evaluation.records import Facts
 from positionbias.experiments.measured import system_cells
 from positionbias.papers.tripclick.measured import measure_tripclick
 from positionbias.papers.tripclick.shown import SHOWN
-from positionbias.report.html import report_tables
+from positionbias.report.html import report_tables, write_page
 from positionbias.report.page import load_study
 from positionbias.report.table import Table
 
@@ -86,3 +86,10 @@ def test_table_1(tables: dict[str, Table]) -> None:
     assert ["BERT_CAT, SciBERT", "", "published", "0.294", "0.595", "–", "–"] in lines
     assert sum(line[2] == "published" for line in lines) == 12  # every line that is on head
     assert any("Establishing Strong Baselines" in note for note in table.notes)
+
+
+def test_the_page(saved: Path, tmp_path: Path) -> None:
+    page = write_page(load_study(saved), tmp_path / "page.html").read_text()
+    assert "Re-ranking and retrieval on clicks" in page
+    assert "What models were trained on" in page
+    assert "Does it beat BM25 on head_test.dctr?" in page

@@ -187,3 +187,26 @@ def test_a_test_is_a_split_with_or_without_judgements(text: str) -> None:
     with pytest.raises(SettingError, match="wanted SPLIT or SPLIT:JUDGEMENTS"):
         JudgedSplit.parse(text)
     assert JudgedSplit.parse("head_test:dctr").label == "head_test.dctr"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        (
+            {"tests": (JudgedSplit("train"),)},
+            "--source, --test-split, --validation-split: wanted at least one, each once",
+        ),
+        ({"depth": 13}, "--depth: wanted at most --retrieval-depth"),
+        ({"negatives_of": {"a b": TRUE}}, "wanted a name of letters"),
+        (
+            {"models": (ModelSettings("tk", TINY, TrainConfig(group_size=6)),)},
+            "--group-size: wanted 2, as models are trained on triples; found 6",
+        ),
+    ],
+    ids=lambda value: value.split(":")[0].replace(" ", "-") if isinstance(value, str) else "",
+)
+def test_bad_settings_are_one_line(changes: dict[str, Any], named: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        settings(**changes)
+    assert named in str(caught.value)
+    assert "\n" not in str(caught.value)
