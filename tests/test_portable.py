@@ -43,7 +43,7 @@ for line in commands:
 ABSENT = ("blingfire", "fcntl", "resource", "termios")
 STUDY = """
 import planted --queries 80 --passages 240 --out planted
-show planted --json
+collection show planted --json
 histogram planted --split test --json
 debias planted --workers 1 --out rotated
 histogram rotated --split test --json

@@ -253,6 +253,7 @@ def _stopped(work: Callable[[], int]) -> None:
     def stopped() -> int:
         from positionbias.clicks import trainset
         from positionbias.core import publish
+        from positionbias.core.publish import work_folder
         from positionbias.training import loop
 
         saves = iter(range(9))
@@ -262,10 +263,14 @@ def _stopped(work: Callable[[], int]) -> None:
             if next(saves):
                 os._exit(9)
 
-        kept = loop.save_state
+        def put(made: Path, final: Path) -> None:
+            resumed = (work_folder(final) / "job.json").is_file()
+            os._exit(9) if resumed else putting(made, final)
+
+        kept, putting = loop.save_state, publish._put
         leave = lambda *_, **__: os._exit(9)  # noqa: E731
         with (
-            patch.object(publish, "_put", leave),
+            patch.object(publish, "_put", put),
             patch.object(trainset, "remove", leave),
             patch.object(loop, "save_state", save),
         ):

@@ -307,7 +307,7 @@ def _take_over(root: Path, job: JsonObject | None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     if not same and job is not None:
         with whole_file(root / JOB) as partial:
-            partial.write_text(text, encoding="utf-8")
+            partial.write_text(text, encoding="utf-8", newline="\n")
 
 
 def _remove_hidden(folder: Path) -> None:

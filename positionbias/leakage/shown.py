@@ -21,7 +21,7 @@ PUBLISHED = (
 FOUND = {
     MEANING: "near-duplicate training queries by meaning.",
     WORDS: "candidates found by words alone: precision unknown; label them (posbias leakage "
-    "review).",
+    "label).",
 }
 SUBSETS = {
     "labelled": "all labelled",

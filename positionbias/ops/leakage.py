@@ -102,8 +102,7 @@ def find_leakage(
         ...     )
         ... )
         10 of 18 test queries (55.6%) have candidates found by words alone: precision unknown; label
-        them
-        (posbias leakage label).
+        them (posbias leakage label).
         <BLANKLINE>
         Training queries like test queries: candidates by words alone
         ...

@@ -109,7 +109,7 @@ def _removal(rows: DataFrame) -> list[str]:
 def _by_words(rows: DataFrame) -> str:
     told = (
         "Pairs found by words alone have an unknown precision and stay: label them (posbias "
-        "leakage review), or add --lexical."
+        "leakage label), or add --lexical."
     )
     return told if (rows["label"] == str(Cause.WORDS_ALONE).replace("_", " ")).any() else ""
 

@@ -13,7 +13,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.rows import Collected
 from positionbias.leakage.labelled import (
     most_similar,
-    read_sheet,
+    read_labels,
     review_rows,
     stratified_sample,
 )
@@ -25,9 +25,9 @@ def pair(train: str, test: str, cosine: float, label: str = "") -> Pair:
     return Pair(train, test, {"cosine": cosine}, label=label)
 
 
-def rows_of(sheet: Mapping[Ids, Pair], pairs: int) -> dict[tuple[str, str], float]:
+def rows_of(sheet: Mapping[Ids, Pair]) -> dict[tuple[str, str], float]:
     """The values of a review by statistic, and subset or label."""
-    review_rows(made := Collected(), sheet, pairs)
+    review_rows(made := Collected(), sheet)
     return {(row.statistic, row.subset or row.label): row.value for row in made.rows.itertuples()}
 
 
@@ -92,7 +92,7 @@ def test_tables_by_hand() -> None:
         pair("c", "t2", 1, "reformulation"),
     ]
     first += [pair("d", "t3", 1)]
-    rows = rows_of({item.ids: item for item in first}, 4)
+    rows = rows_of({item.ids: item for item in first})
     assert [rows[name, "true"] for name in ("pairs", "test queries")] == [2, 2]
     assert [rows[name, "false"] for name in ("pairs", "test queries")] == [1, 1]
     assert rows["pairs", "without label"] == 1
@@ -112,6 +112,4 @@ def test_what_a_review_refuses(tmp_path: Path) -> None:
         InputError,
         match=r"s.tsv:3: wanted one label per pair; found 'identical', and 'leak' at line 2",
     ):
-        read_sheet(place)
-    with pytest.raises(InputError, match="--filled: wanted labels in the last column; found none"):
-        rows_of({(item := pair("a", "t", 1)).ids: item}, 1)
+        read_labels([place])

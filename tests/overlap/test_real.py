@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 
@@ -19,9 +18,10 @@ pytestmark = pytest.mark.realdata
 
 def test_msmarcos_training_passages_hold_parts_of_those_relevant_for_dl19_and_dl20(
     tmp_path: Path,
+    posbias_data: Path,
 ) -> None:
     """Training and test queries share the corpus. Those found and read are passages of one page."""
-    data = Path(os.environ["POSBIAS_DATA"]) / "msmarco_mini"
+    data = posbias_data / "msmarco_mini"
     named = ("titled", "titled.tsv"), ("dl19", "dl19.txt"), ("dl20", "dl20.txt")
     attached = [
         (name, data / f"queries.{name}.tsv", data / f"qrels.{qrels}") for name, qrels in named
