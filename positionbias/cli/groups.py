@@ -111,7 +111,7 @@ def collection() -> None:
 
 @click.group(cls=LazyGroup, commands_at=partial(commands_below, "model"))
 def model() -> None:
-    """What a training needs, what may be made of a model, and where it goes."""
+    """Prepare trainings; remedy, fuse and push what they made."""
 
 
 @click.group(cls=LazyGroup, commands_at=partial(commands_below, "model trainset"))

@@ -69,7 +69,7 @@ class Texts(NamedTuple):
 
 
 class _Stored(Protocol):
-    """What is copied of a stored collection."""
+    """The parts of a stored collection that are copied."""
 
     passages_checksum: str
 

@@ -12,7 +12,7 @@ from positionbias.core.errors import InputError, SettingError, bad_input
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Form", "check_frame", "frame_rows", "identifier", "in_form", "rows_by_query"]
+__all__ = ["Form", "frame_rows", "identifier", "in_form", "rows_by_query"]
 
 Form = Literal["ir_measures", "pyterrier"]
 _PYTERRIER = {"query_id": "qid", "doc_id": "docno", "relevance": "label"}
@@ -40,7 +40,7 @@ def identifier(value: object, source: str) -> str:
     )
 
 
-def check_frame(frame: Any, source: str) -> None:
+def _check_frame(frame: Any, source: str) -> None:
     """Check that an object is a data frame.
 
     Raises:
@@ -59,7 +59,7 @@ def frame_rows(frame: Any, value: str, source: str) -> Iterator[tuple[str, str, 
     Raises:
         InputError: not a data frame, a missing column, or an id that ``identifier`` refuses.
     """
-    check_frame(frame, source)
+    _check_frame(frame, source)
     columns = []
     for names in (_NAMES["query_id"], _NAMES["passage_id"], _NAMES[value]):
         known = [name for name in names if name in frame.columns]

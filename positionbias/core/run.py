@@ -8,7 +8,7 @@ decreasing, so every evaluator sees our ranks.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -183,10 +183,8 @@ class Run(Mapping[str, Ranking]):
     def _of(cls, name: str, rankings: Rankings) -> Run:
         run = cls(name, ())
         run._vocabulary = rankings.passages
-        for query_id, (start, end) in zip(
-            rankings.query_ids, pairwise(rankings.starts.tolist()), strict=True
-        ):
-            run._index[query_id] = rankings.numbers[start:end], rankings.scores[start:end]
+        for query_id, numbers, scores in rankings.parts():
+            run._index[query_id] = numbers, scores
         return run
 
     def to_dict(self) -> dict[str, dict[str, float]]:

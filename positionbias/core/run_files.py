@@ -64,13 +64,17 @@ class Rankings:
     numbers: np.ndarray  # (pairs,) int32
     scores: np.ndarray  # (pairs,)
 
-    def each(self) -> Iterator[Ranking]:
-        """Yield the rankings one by one."""
+    def parts(self) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+        """Yield each query with its part of ``numbers`` and ``scores``."""
         for query_id, (start, end) in zip(
             self.query_ids, pairwise(self.starts.tolist()), strict=True
         ):
-            passage_ids = [self.passages[number] for number in self.numbers[start:end].tolist()]
-            yield Ranking(query_id, passage_ids, self.scores[start:end])
+            yield query_id, self.numbers[start:end], self.scores[start:end]
+
+    def each(self) -> Iterator[Ranking]:
+        """Yield the rankings one by one."""
+        for query_id, numbers, scores in self.parts():
+            yield Ranking(query_id, [self.passages[place] for place in numbers.tolist()], scores)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,10 +128,8 @@ class Lines:
 
     def _check(self, rankings: Rankings) -> None:
         """Refuse repeated passages of a query."""
-        for query_id, (start, end) in zip(
-            rankings.query_ids, pairwise(rankings.starts.tolist()), strict=True
-        ):
-            ordered = np.sort(rankings.numbers[start:end])
+        for query_id, numbers, _ in rankings.parts():
+            ordered = np.sort(numbers)
             if len(twice := ordered[1:][ordered[1:] == ordered[:-1]]):
                 raise bad_input(
                     self.source,

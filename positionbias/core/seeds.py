@@ -22,7 +22,6 @@ __all__ = [
     "drawn_order",
     "generator",
     "key64",
-    "keys128",
     "keys64",
     "text_id",
 ]
@@ -98,11 +97,6 @@ def choose(count: int, size: int, seed: int, purpose: str, *parts: str | int) ->
 
 def keys64(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
     """``key64`` for many keys of one UTF-8 part each: ``(len(keys),)`` uint64."""
-    return keys128(seed, purpose, keys)[:, 0]
-
-
-def keys128(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
-    """Return 128 bits, of which ``keys64`` gives the first half: ``(len(keys), 2)`` uint64."""
     import numpy as np
 
     state, digests = _state(seed, purpose), []
@@ -110,7 +104,7 @@ def keys128(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
         digest = state.copy()
         digest.update(key)
         digests.append(digest.digest())
-    return np.frombuffer(b"".join(digests), "<u8").reshape(-1, 2)
+    return np.frombuffer(b"".join(digests), "<u8")[::2]  # a digest has 128 bits
 
 
 def below_many(

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from positionbias.training.plan import TrainPlan
 
 __all__ = [
-    "CANDIDATES", "DRAWS", "ModelOptions", "ModelSettings", "SEEDS", "TEACHER", "model_parameters",
-    "models_of", "with_assignments",
+    "CANDIDATES", "DRAWS", "ModelOptions", "ModelSettings", "SEEDS", "SeveralTrainings", "TEACHER",
+    "model_parameters", "models_of", "with_assignments",
 ]  # fmt: skip
 
 OWN = ("seed",)  # settings for which the study has options
@@ -194,6 +194,23 @@ DRAWS = Setting(
     flags=("--rotations",),
     shown=True,
 )
+
+
+class SeveralTrainings:
+    """Settings of a study that trains each of its models ``seeds`` times, with seeds from ``seed``
+    on.
+    """
+
+    __slots__ = ()
+    seed: int
+    seeds: int
+
+    @property
+    def training_seeds(self) -> range:
+        """The seeds of the trainings."""
+        return range(self.seed, self.seed + self.seeds)
+
+
 CANDIDATES = Setting("A run to use instead of BM25's; repeatable.", metavar="SPLIT=RUN")
 TEACHER = Setting("Kind of the teachers; --models are the students.", choices=tuple(KINDS))
 # training settings that have options of their own, or --set

@@ -44,7 +44,7 @@ _BOM = b"\xef\xbb\xbf"
 _TSV = re.compile(r"\.(tsv|tab)(\.gz|\.zst)?$")
 _IN_FOLDERS = re.compile(r"\.(csv|tsv|tab|jsonl|ndjson|parquet)(\.gz|\.zst)?$")
 HUB = "hf:"  # before the name of a data set of the Hub
-_SAVED = ("dataset_dict.json", "state.json")  # what Dataset.save_to_disk leaves
+_SAVED = ("dataset_dict.json", "state.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def sources_of(data: Any) -> Iterator[tuple[str, Any]]:
             yield from sources_of(load_hub(*name.removeprefix(HUB).split(":", 1)))
             return
         path = input_place(name)
-        if any((path / saved).is_file() for saved in _SAVED):
+        if _is_saved(path):
             yield from sources_of(load_hub(str(path)))
             return
         paths = [path]
@@ -123,7 +123,7 @@ def load_hub(name: str, subset: str = "") -> Any:
             '"positionbias[hf]"'
         ) from error
     try:
-        if any(Path(name, saved).is_file() for saved in _SAVED):
+        if _is_saved(Path(name)):
             return datasets.load_from_disk(name)
         return datasets.load_dataset(name, subset or None)
     except Exception as error:  # many types: its own, the Hub's, fsspec's, Arrow's
@@ -133,6 +133,11 @@ def load_hub(name: str, subset: str = "") -> Any:
         )
         found = next(iter(str(error).splitlines()), "") or type(error).__name__
         raise bad_input(name, wanted=wanted, found=found, do=do) from error
+
+
+def _is_saved(folder: Path) -> bool:
+    """Return True for what ``Dataset.save_to_disk`` of the package datasets leaves."""
+    return any((folder / name).is_file() for name in _SAVED)
 
 
 def open_table(source: Any, split: str = "") -> Table:

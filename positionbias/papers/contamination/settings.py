@@ -19,7 +19,7 @@ from positionbias.core.settings import (
     seed_setting,
     setting,
 )
-from positionbias.experiments.models import CANDIDATES, SEEDS, ModelSettings
+from positionbias.experiments.models import CANDIDATES, SEEDS, ModelSettings, SeveralTrainings
 from positionbias.firststage.settings import PRESETS, Bm25Settings
 from positionbias.models.kinds import begins_with, scores_log_probabilities
 from positionbias.papers import StudyCommand
@@ -82,7 +82,7 @@ DISTILLATIONS = (Distillation("margin_mse"), Distillation("kl"), Distillation("r
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContaminationSettings:
+class ContaminationSettings(SeveralTrainings):
     """Settings of the study; all splits belong to one collection (merged, if they are of several
     corpora).
 
@@ -178,11 +178,6 @@ class ContaminationSettings:
                 )
             for way in self.losses:  # report conflicts before the study begins
                 student.plan(teacher_scores=Path(), training=way.training(student.training, 1))
-
-    @property
-    def training_seeds(self) -> range:
-        """The seeds of the trainings."""
-        return range(self.seed, self.seed + self.seeds)
 
     def _check_lists(self) -> None:
         check_once(

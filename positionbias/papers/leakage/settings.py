@@ -20,7 +20,7 @@ from positionbias.core.settings import (
     setting,
 )
 from positionbias.evaluation.cross_validation import FOLDS
-from positionbias.experiments.models import CANDIDATES, SEEDS, ModelSettings
+from positionbias.experiments.models import CANDIDATES, SEEDS, ModelSettings, SeveralTrainings
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.leakage.settings import KINDS, Kind, LeakedSettings, LeakingPairs
 from positionbias.papers import StudyCommand
@@ -31,7 +31,7 @@ __all__ = ["COMMAND", "LeakageSettings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeakageSettings:
+class LeakageSettings(SeveralTrainings):
     """Settings of the study; source and target are splits of one collection (merged, if they are of
     two corpora).
 
@@ -108,11 +108,6 @@ class LeakageSettings:
             for m in self.models
         )
         object.__setattr__(self, "models", tuple(once))
-
-    @property
-    def training_seeds(self) -> range:
-        """The seeds of the trainings."""
-        return range(self.seed, self.seed + self.seeds)
 
     @property
     def splits(self) -> tuple[str, ...]:

@@ -18,7 +18,13 @@ from positionbias.core.settings import (
     setting,
     settings_of,
 )
-from positionbias.experiments.models import CANDIDATES, DRAWS, SEEDS, ModelSettings
+from positionbias.experiments.models import (
+    CANDIDATES,
+    DRAWS,
+    SEEDS,
+    ModelSettings,
+    SeveralTrainings,
+)
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.kinds import scores_log_probabilities
 from positionbias.models.remedies import AnyRemedy, Remedy, read_remedy
@@ -42,7 +48,7 @@ DEPTH = 10  # candidates per query with --quick
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GridSettings:
+class GridSettings(SeveralTrainings):
     """Settings of every study that trains on original and on rotated passages.
 
     ``seeds`` trainings and ``draws`` rotations have seeds from ``seed`` on. ``candidates`` are runs
@@ -110,11 +116,6 @@ class GridSettings:
         level = f"(rel={self.test_relevant_from})" if self.test_relevant_from > 1 else ""
         usual = ("nDCG@10", f"RR{level}@10", f"R{level}@10")
         object.__setattr__(self, "measures", canonical(self.measures or usual))
-
-    @property
-    def training_seeds(self) -> range:
-        """The seeds of the trainings."""
-        return range(self.seed, self.seed + self.seeds)
 
     @property
     def rotation_draws(self) -> range:

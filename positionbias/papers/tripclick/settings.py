@@ -19,7 +19,7 @@ from positionbias.core.settings import (
     seed_setting,
     setting,
 )
-from positionbias.experiments.models import CANDIDATES, SEEDS, ModelSettings
+from positionbias.experiments.models import CANDIDATES, SEEDS, ModelSettings, SeveralTrainings
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.papers import StudyCommand
 from positionbias.papers.tripclick import REGENERATED
@@ -55,7 +55,7 @@ class JudgedSplit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TripClickSettings:
+class TripClickSettings(SeveralTrainings):
     """Settings of the study.
 
     Models are trained on triples with BM25's negatives, the models ``compared`` (none: re-rankers)
@@ -157,11 +157,6 @@ class TripClickSettings:
             )
             trained.append(replace(model, training=way))
         object.__setattr__(self, "models", tuple(trained))
-
-    @property
-    def training_seeds(self) -> range:
-        """The seeds of the trainings."""
-        return range(self.seed, self.seed + self.seeds)
 
     def _names(self) -> Iterable[str]:
         kinds = Counter(model.kind for model in self.models)
