@@ -11,7 +11,7 @@ from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.operation import Overwrite, operation
 from positionbias.core.places import Place, input_place, pasted
 from positionbias.core.progress import hint, say
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Setting, refuse_idle
 from positionbias.leakage.pairs import label_names
 from positionbias.leakage.settings import SampleSettings
 from positionbias.ops.outcome import Measurements, Read
@@ -20,6 +20,8 @@ __all__ = ["label_pairs"]
 
 FILL = f"fill in its last column: {label_names()}"
 COMMAND = "leakage label"
+DRAWING = ("--sample-size", "--above", "--strata", "--seed", "--per-test", "--overwrite")
+READING = ("--least-precision", "--rule", "--apply")
 
 
 @operation
@@ -120,7 +122,9 @@ def label_pairs(
                 f"{COMMAND}: wanted --out, to draw pairs, or --labels, to read what people said; "
                 "found both; give one of them"
             )
+        refuse_idle(READING, wanted="no --out, which draws pairs", found="it")
         return _draw(places, settings, per_test, out, overwrite=overwrite)
+    refuse_idle(DRAWING, wanted="--out, which draws pairs", found="none")
     rules = {"precision": least_precision, "rule": rule, "given": apply}
     return _read(places, None if labels is None else input_place(labels), settings.score, rules)
 

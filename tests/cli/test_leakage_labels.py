@@ -206,6 +206,14 @@ def test_runs_on_leaked_and_clean_queries(
             "bad.tsv:2: wanted a pair of texts; found the label 'perhaps', none of identical",
         ),
         (
+            ("leakage", "label", "found", "--per-test", 2),
+            "--per-test: wanted --out, which draws pairs; found none, with which it does nothing",
+        ),
+        (
+            ("leakage", "label", "found", "--set", "rule=paper", "--out", "x.tsv"),
+            "rule: wanted no --out, which draws pairs; found it, with which it does nothing",
+        ),
+        (
             ("leakage", "label", "found", "--labels", "other.tsv"),
             "other.tsv:2: wanted pairs of found; found 1 others",
         ),
@@ -224,7 +232,7 @@ def test_runs_on_leaked_and_clean_queries(
             "--encoder: wanted with --against",
         ),
     ],
-    ids=range(4),
+    ids=range(6),
 )
 def test_bad_input_is_one_line(
     run_posbias: RunPosbias,
