@@ -18,12 +18,13 @@ import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import OutputExistsError, SettingError
 from positionbias.core.manifest import read_manifest
+from positionbias.core.outcome import text_of
 from positionbias.core.rows import records
 from positionbias.core.screen import lines_of, shown_width
 from positionbias.core.shown import Shown
 from positionbias.dense.vectors import Vectors
-from positionbias.ops.outcome import rows_of, text_of
 from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.report.showing import rows_of
 
 WITHOUT_RESULTS = {"verify"}
 # one a kind of outcome

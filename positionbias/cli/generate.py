@@ -18,6 +18,7 @@ from positionbias.cli.judged_exit import JudgedExit
 from positionbias.cli.settings_options import option_of
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import REQUIRED, Command, Given, Parameter
+from positionbias.core.outcome import Judgement, text_of
 from positionbias.core.progress import say
 from positionbias.core.screen import message
 from positionbias.core.settings import flags_as, given_by_hand
@@ -157,12 +158,12 @@ def print_outcome(outcome: Any, *, as_json: bool) -> None:
         Exit: it has an exit code.
         PositionBiasError: it refuses what it found.
     """
-    from positionbias.ops.outcome import Judgement, json_of, text_of
-
     if outcome is None:
         return
     piped = getattr(outcome, "piped", False)
     if as_json:
+        from positionbias.report.showing import json_of
+
         stream = sys.stderr if piped else sys.stdout
         stream.write(json_line(json_of(outcome), getattr(stream, "encoding", None)))
     else:

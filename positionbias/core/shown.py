@@ -20,7 +20,7 @@ __all__ = ["Shown"]
 
 def _showing() -> Any:
     """Return the module behind ``Shown``, imported by name, as core imports no part above it."""
-    return import_module("positionbias.ops.showing")
+    return import_module("positionbias.report.showing")
 
 
 class Shown:
@@ -34,6 +34,10 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return str(_showing().html_of(self))
+
+    def _text(self) -> str:
+        """Return the text of the rows."""
+        return str(_showing().text_of_rows(self))
 
     def _study(self, place: Path = Path()) -> Any:
         """Return the results with their manifest, as saved in a folder at ``place``."""
@@ -55,7 +59,7 @@ class Shown:
         """Return a row for each value: what it is of, its measure, its interval, and the number of
         items.
         """
-        frame: pandas.DataFrame = _showing().frame_of(self._study())
+        frame: pandas.DataFrame = self._study().rows
         return frame
 
     def to_frames(self) -> dict[str, pandas.DataFrame]:

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, Source, WithTexts, operation
+from positionbias.core.outcome import REMARKS, Judgement, Measurements, Read, Written
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, track
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.ops.outcome import REMARKS, Judgement, Measurements, Read, Written
 
 if TYPE_CHECKING:
     import pandas

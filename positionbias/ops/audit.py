@@ -22,19 +22,18 @@ from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import LeftOut, Overwrite, SavedTo, WithTexts, operation
-from positionbias.core.places import Place, home_place, input_place, model_place, pasted
-from positionbias.core.progress import gives_hints, hint, say
-from positionbias.core.settings import Setting
-from positionbias.core.splitter import USUAL_WORDS
-from positionbias.engine.choose import Engine
-from positionbias.ops.outcome import (
+from positionbias.core.outcome import (
     Judgement,
     Measurements,
     Read,
     refuse_outputs,
     save_if_asked,
-    study_of,
 )
+from positionbias.core.places import Place, home_place, input_place, model_place, pasted
+from positionbias.core.progress import gives_hints, hint, say
+from positionbias.core.settings import Setting
+from positionbias.core.splitter import USUAL_WORDS
+from positionbias.engine.choose import Engine
 from positionbias.positions.settings import Matching
 from positionbias.ranking.config import Computing, Spread
 
@@ -148,7 +147,7 @@ class Checked(Judgement):
         return ()
 
     def _study(self, place: Path = Path()) -> Study:
-        return study_of(self.audit, place)
+        return self.audit._study(place)
 
     def to_json(self) -> JsonObject:
         """Return the outcome, the checks and the audit's rows."""

@@ -10,13 +10,13 @@ from positionbias.core.errors import SettingError
 from positionbias.core.formatting import plural, setting
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
+from positionbias.core.outcome import Measurements, Read
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.choose import Engine
 from positionbias.ops.imports import row_remarks
-from positionbias.ops.outcome import Measurements, Read
 from positionbias.positions.settings import Placing, Selection
 
 if TYPE_CHECKING:

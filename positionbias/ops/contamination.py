@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from positionbias.contamination.settings import Suspects, SuspectSettings
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.operation import Overwrite, SavedTo, Source, operation
+from positionbias.core.outcome import Measurements, Read, refuse_outputs, save_if_asked
 from positionbias.core.places import Place, input_place
-from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
 from positionbias.ranking.config import Computing
 
 if TYPE_CHECKING:

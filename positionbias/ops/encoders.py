@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Sources, operation
+from positionbias.core.outcome import Written
 from positionbias.core.places import output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.settings import Setting
 from positionbias.models.settings import DistilSettings
-from positionbias.ops.outcome import Written
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection

@@ -12,13 +12,13 @@ from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, operation, settings_parameters
+from positionbias.core.outcome import Measurements, Read, refuse_outputs
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.settings import Setting, refuse_idle
 from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import FindSettings
 from positionbias.ops.model_workers import model_workers
-from positionbias.ops.outcome import Measurements, Read, refuse_outputs
 from positionbias.ops.query_encoder import Encoder, Semantic
 
 if TYPE_CHECKING:

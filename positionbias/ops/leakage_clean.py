@@ -10,13 +10,13 @@ from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.outcome import Printed, Read, refuse_outputs
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting, given_flags
 from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import Detector, FindSettings
 from positionbias.ops.leakage import at_threshold, open_semantic, search_record
-from positionbias.ops.outcome import Printed, Read, refuse_outputs
 from positionbias.ops.query_encoder import Encoder
 from positionbias.overlap.settings import CountedPairs, Removing
 

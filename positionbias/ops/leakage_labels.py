@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.operation import Overwrite, operation
+from positionbias.core.outcome import Measurements, Read
 from positionbias.core.places import Place, input_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting, refuse_idle
 from positionbias.leakage.pairs import label_names
 from positionbias.leakage.settings import SampleSettings
-from positionbias.ops.outcome import Measurements, Read
 
 __all__ = ["label_pairs"]
 

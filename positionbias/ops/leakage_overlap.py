@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.outcome import Measurements, Read, refuse_outputs
 from positionbias.core.places import output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.ops.outcome import Measurements, Read, refuse_outputs
 from positionbias.overlap.settings import OverlapSettings
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.core.errors import bad_input
 from positionbias.core.operation import Overwrite, SavedTo, operation
+from positionbias.core.outcome import Measurements, Read, refuse_outputs, save_if_asked
 from positionbias.core.places import Place, input_place
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting
-from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
 from positionbias.pooling.settings import CoverageSettings, PoolSettings, VerdictSettings
 
 if TYPE_CHECKING:

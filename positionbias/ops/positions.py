@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Overwrite, SavedTo, Sources, operation
+from positionbias.core.outcome import Measurements, Read, save_if_asked
 from positionbias.core.places import Place, home_place, output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.settings import Setting, given_flags
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.choose import Engine
-from positionbias.ops.outcome import Measurements, Read, save_if_asked
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import HistogramOptions, RawForm
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Overwrite, SavedTo, operation
+from positionbias.core.outcome import Measurements, Read, refuse_outputs, save_if_asked
 from positionbias.core.places import Place, model_place, pasted
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS
-from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
 from positionbias.probe.settings import ProbeSettings
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from positionbias.core.errors import SettingError
+from positionbias.core.outcome import Read
 from positionbias.core.settings import check_settings, declared_setting, setting, settings_of
 from positionbias.models.kinds import READ_AS
-from positionbias.ops.outcome import Read
 from positionbias.ranking.config import (
     DEVICES,
     PRECISIONS,

@@ -12,12 +12,12 @@ from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import input_errors, open_bytes
+from positionbias.core.outcome import Read
 from positionbias.core.places import input_place
 from positionbias.core.records import Query
 from positionbias.core.schema import NAME
 from positionbias.formats.trec_topics import read_topics
 from positionbias.leakage.queries import TrainSource, collection_source, tsv_queries, tsv_source
-from positionbias.ops.outcome import Read
 
 __all__ = ["QueryPlace"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated
 
 from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.outcome import Written
 from positionbias.core.places import Place, model_place, output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS
-from positionbias.ops.outcome import Written
 
 __all__ = ["debias_model"]
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Overwrite, Source, operation
+from positionbias.core.outcome import Written
 from positionbias.core.own_passages import own_remarks
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
@@ -20,7 +21,6 @@ from positionbias.engine.choose import Engine
 from positionbias.firststage.settings import Bm25Search
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.model_workers import model_workers
-from positionbias.ops.outcome import Written
 from positionbias.ranking.config import Computing
 
 if TYPE_CHECKING:

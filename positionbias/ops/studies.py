@@ -13,13 +13,13 @@ from positionbias.core.extras import check_models
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Overwrite, Seed, operation
+from positionbias.core.outcome import Printed, Written
 from positionbias.core.places import Place, output_place, pasted, refuse_inputs
 from positionbias.core.progress import say
 from positionbias.core.publish import GO_ON
 from positionbias.core.settings import Setting, settings_of
 from positionbias.engine.choose import Engine
 from positionbias.ops.artefacts import page_of
-from positionbias.ops.outcome import Printed, Written, study_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -66,7 +66,7 @@ class Studied(Written):
     def _study(self, place: Path = Path()) -> Study:
         from positionbias.ops.artefacts import load
 
-        return study_of(load(self.path), place)
+        return load(self.path)._study(place)
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from positionbias.core.errors import SettingError
 from positionbias.core.extras import check_models
 from positionbias.core.operation import Out, Overwrite, Source, operation
+from positionbias.core.outcome import Written
 from positionbias.core.places import Place, input_place, model_place, output_place, pasted
 from positionbias.core.progress import hint, say, set_quiet
 from positionbias.core.settings import (
@@ -25,7 +26,6 @@ from positionbias.core.settings import (
 from positionbias.engine.choose import Engine
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.model_workers import model_workers
-from positionbias.ops.outcome import Written
 from positionbias.ranking.config import Computing, TaughtPassages
 from positionbias.training.config import TRACKERS
 from positionbias.training.plan import INPUTS, TrainPlan

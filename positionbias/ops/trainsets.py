@@ -10,12 +10,12 @@ from positionbias.clicks.settings import ClickSettings
 from positionbias.contamination.settings import ContaminatedSettings
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
+from positionbias.core.outcome import Written
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import KINDS, Kind, LeakedSettings, LeakingPairs
-from positionbias.ops.outcome import Written
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection

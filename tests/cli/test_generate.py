@@ -13,8 +13,8 @@ from positionbias.cli.lazy import LazyGroup
 from positionbias.core.errors import InputError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Command, Given, Parameter
+from positionbias.core.outcome import Judgement
 from positionbias.core.settings import Setting
-from positionbias.ops.outcome import Judgement
 
 OIL = Parameter("oil", "", int, False, 3, Setting("Spoons of oil."))
 WICK = Parameter("wick", "", int, False, 1, Setting("Of the wick."))

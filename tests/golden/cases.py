@@ -15,8 +15,8 @@ from typing import Any
 
 import positionbias as pb
 from positionbias import settings as s
-from positionbias.ops.outcome import rows_of
 from positionbias.probe.settings import ProbeSettings
+from positionbias.report.showing import rows_of
 from tests.audit import scorers
 
 from .inputs import Inputs

@@ -11,9 +11,9 @@ import pytest
 import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.outcome import Measurements
 from positionbias.core.run import Run
 from positionbias.ops.evaluation import Measuring
-from positionbias.ops.outcome import Measurements
 from positionbias.overlap.find import leaked_of
 
 from ..overlap.small import TEST, TEST_PASSAGES, both, collection, searched

@@ -11,8 +11,8 @@ import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
+from positionbias.core.outcome import Measurements
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.ops.outcome import Measurements
 
 LETTERS = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma"

@@ -13,11 +13,11 @@ import pytest
 import positionbias as pb
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
+from positionbias.core.outcome import Measurements
 from positionbias.core.publish import work_folder
 from positionbias.core.records import Qrel
 from positionbias.core.rows import load
 from positionbias.engine.choose import Engine
-from positionbias.ops.outcome import Measurements
 from positionbias.overlap.find import find_overlap
 from positionbias.overlap.settings import OverlapSettings
 from positionbias.overlap.shown import FOUND

@@ -4,24 +4,38 @@ figures of their page.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas
 
 from positionbias.core import rows as of_rows
 from positionbias.core.closest import or_closest
+from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.formatting import plural
+from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import (
+    Manifest,
+    input_ref,
+    manifest_if_any,
+    package_versions,
+    provenance,
+)
+from positionbias.core.outcome import Judgement, Measurements, text_of
 from positionbias.core.places import Place, output_place
 from positionbias.core.screen import lines_of
 from positionbias.core.shown import Shown
-from positionbias.ops.outcome import rows_of, study_of, text_of
+from positionbias.positions.debias import rotation_rows
+from positionbias.positions.place import placement_rows
+from positionbias.positions.select import selection_rows
 from positionbias.report.html import report_tables, write_page
 from positionbias.report.page import drawings_of, open_tables, verdict_of
-from positionbias.report.presentation import Study
+from positionbias.report.presentation import Study, shown_by
 from positionbias.report.table import Table, as_frame
+from positionbias.text.statistics import collection_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,14 +43,16 @@ if TYPE_CHECKING:
 __all__ = [
     "figure_of",
     "figures_of",
-    "frame_of",
     "frames_of",
     "html_of",
+    "json_of",
     "line_of",
     "open_tables",
     "report",
+    "rows_of",
     "save",
     "study_of",
+    "text_of_rows",
     "verdict_of",
 ]
 
@@ -80,11 +96,6 @@ def _table_html(table: Table) -> str:
         f"{pandas.DataFrame(texts, columns=names).to_html(index=False, border=0)}"
         f"<p><small>{'<br>'.join(map(escape, notes))}</small></p>"
     )
-
-
-def frame_of(study: Study) -> pandas.DataFrame:
-    """Return the rows of a study."""
-    return study.rows
 
 
 def frames_of(study: Study) -> dict[str, pandas.DataFrame]:
@@ -144,3 +155,73 @@ def _with_results(outcome: Shown, out: Place, what: str) -> Study:
             "measures something"
         )
     return study
+
+
+COUNTED = {  # a command that makes collections -> what it counted
+    "debias": rotation_rows,
+    "select": selection_rows,
+    "place": placement_rows,
+}
+
+
+def study_of(outcome: Any, place: Path = Path()) -> Study:
+    """Return the results of what an operation gave back, with what made them, as they would lie in
+    a folder at ``place``.
+
+    An artefact is the input of its results; all else is as in its manifest.
+    """
+    manifest = (
+        outcome.manifest(place)
+        if isinstance(outcome, Measurements)
+        else _manifest_of_artefact(outcome, place)
+    )
+    title, rows = manifest.name or place.name, rows_of(outcome)
+    more = {} if rows is None else {"rows": rows}
+    if rows is not None and (values := getattr(outcome, "values", None)) is not None:
+        more["values"] = values
+    return Study(title, manifest, **more, place=place)
+
+
+def rows_of(outcome: Any) -> pandas.DataFrame | None:
+    """Return the rows of what an operation gave back, of a collection what its manifest counts;
+    None where it has none.
+    """
+    if isinstance(outcome, Collection):
+        # what the command that made it counted, else what it holds
+        return COUNTED.get(outcome.manifest.command, collection_rows)(outcome)
+    rows: pandas.DataFrame | None = getattr(outcome, "rows", None)
+    return rows
+
+
+def _manifest_of_artefact(outcome: Any, place: Path) -> Manifest:
+    # a plan, and what went into a pipe, have none
+    path: Path | None = getattr(outcome, "path", None)
+    made = manifest_if_any(path) if path is not None else None
+    if path is None or made is None:
+        rows = rows_of(outcome)
+        names = [] if rows is None else list(rows["collection"])
+        name = path.name if path is not None else next(iter(names), "")
+        return Manifest(
+            kind="results",
+            name=name,
+            command="",
+            versions=package_versions(),
+            provenance=provenance(),
+        )
+    inputs = (input_ref(made.kind, path, made.checksum, artefact=place),)
+    return replace(made, kind="results", inputs=inputs, content={}, files=None)
+
+
+def json_of(outcome: Any) -> JsonObject:
+    """Return what an operation gave back as one JSON object: a judgement's own, and its rows."""
+    own = dict(outcome.to_json()) if isinstance(outcome, Judgement) else {}
+    if (rows := rows_of(outcome)) is not None:
+        own["rows"] = of_rows.records(rows)
+    return own
+
+
+def text_of_rows(outcome: Any) -> str:
+    """Return the tables and sentences of an outcome's rows."""
+    rows = rows_of(outcome)
+    assert rows is not None
+    return "\n\n".join(shown.as_text(own) for shown, own in shown_by(rows))

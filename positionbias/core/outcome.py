@@ -6,23 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
+from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
+from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
 from positionbias.core.places import Place, output_place, pasted
 from positionbias.core.progress import hint
+from positionbias.core.publish import refuse_existing
 from positionbias.core.screen import wrapped
 from positionbias.core.shown import Shown
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from positionbias.core.collection import Collection
-    from positionbias.core.manifest import Manifest
-    from positionbias.report.presentation import Study
 
 __all__ = [
     "REMARKS",
@@ -31,11 +29,9 @@ __all__ = [
     "Printed",
     "Read",
     "Written",
-    "json_of",
+    "hint_written",
     "refuse_outputs",
-    "rows_of",
     "save_if_asked",
-    "study_of",
     "text_of",
 ]
 
@@ -53,8 +49,6 @@ class Read:
     @staticmethod
     def file(role: str, path: Path) -> Read:
         """Return a file as an input."""
-        from positionbias.core.files import sha256_file
-
         return Read(role, path, sha256_file(path))
 
 
@@ -96,12 +90,10 @@ class Measurements(Shown):
     loaded: Manifest | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        return "\n".join([_text_of_rows(self), *map(wrapped, self.remarks)])
+        return "\n".join([self._text(), *map(wrapped, self.remarks)])
 
     def manifest(self, place: Path) -> Manifest:
         """Return the manifest of these results in a folder at ``place``."""
-        from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
-
         inputs = tuple(
             input_ref(item.role, item.path, item.checksum, artefact=place) for item in self.read
         )
@@ -128,15 +120,7 @@ class Printed(Shown):
     __slots__ = ()
 
     def __str__(self) -> str:
-        return _text_of_rows(self)
-
-
-def _text_of_rows(outcome: Any) -> str:
-    from positionbias.report.presentation import shown_by
-
-    rows = rows_of(outcome)
-    assert rows is not None
-    return "\n\n".join(shown.as_text(own) for shown, own in shown_by(rows))
+        return self._text()
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -174,6 +158,11 @@ class Judgement(Shown):
         """
 
 
+def hint_written(place: Place, then: str = "", *, what: str = "") -> None:
+    """Say where something was written, and what to do next."""
+    hint(f"{what}{' ' * bool(what)}written to {pasted(place)}{'; ' * bool(then)}{then}")
+
+
 def refuse_outputs(*outputs: Place | None, overwrite: bool) -> None:
     """Refuse outputs that are there, before the work begins.
 
@@ -181,8 +170,6 @@ def refuse_outputs(*outputs: Place | None, overwrite: bool) -> None:
         OutputExistsError: something stands at one of them, and ``overwrite`` is false or it is not
             ours.
     """
-    from positionbias.core.publish import refuse_existing
-
     for out in outputs:
         if out is not None:
             refuse_existing(output_place(out), overwrite=overwrite)
@@ -192,95 +179,9 @@ def save_if_asked(found: Measurements, out: Place | None, *, overwrite: bool) ->
     """Save the results where a place was given, and say so; return them."""
     if out is not None:
         place = found.save(out, overwrite=overwrite)
-        hint(
-            f"written to {pasted(place)}; for a page: posbias report {pasted(place)} --out "
-            f"{quote(place.name)}.html"
-        )
+        page = f"{quote(place.name)}.html"
+        hint_written(place, f"for a page: posbias report {pasted(place)} --out {page}")
     return found
-
-
-COUNTED = {  # a command that makes collections -> the module and function of what it counted
-    "debias": ("positions.debias", "rotation_rows"),
-    "select": ("positions.select", "selection_rows"),
-    "place": ("positions.place", "placement_rows"),
-}
-
-
-def _counted(collection: Collection) -> DataFrame:
-    """Return what the command that made a collection counted, else what the collection holds."""
-    held = ("text.statistics", "collection_rows")
-    module, name = COUNTED.get(collection.manifest.command, held)
-    rows: DataFrame = getattr(import_module(f"positionbias.{module}"), name)(collection)
-    return rows
-
-
-def study_of(outcome: Any, place: Path = Path()) -> Study:
-    """Return the results of what an operation gave back, with what made them, as they would lie in
-    a folder at ``place``.
-
-    An artefact is the input of its results; all else is as in its manifest.
-    """
-    from positionbias.report.presentation import Study
-
-    manifest = (
-        outcome.manifest(place)
-        if isinstance(outcome, Measurements)
-        else _manifest_of_artefact(outcome, place)
-    )
-    title, rows = manifest.name or place.name, rows_of(outcome)
-    more = {} if rows is None else {"rows": rows}
-    if rows is not None and (values := getattr(outcome, "values", None)) is not None:
-        more["values"] = values
-    return Study(title, manifest, **more, place=place)
-
-
-def rows_of(outcome: Any) -> DataFrame | None:
-    """Return the rows of what an operation gave back, of a collection what its manifest counts;
-    None where it has none.
-    """
-    from positionbias.core.collection import Collection
-
-    if isinstance(outcome, Collection):
-        return _counted(outcome)
-    rows: DataFrame | None = getattr(outcome, "rows", None)
-    return rows
-
-
-def _manifest_of_artefact(outcome: Any, place: Path) -> Manifest:
-    from positionbias.core.manifest import (
-        Manifest,
-        input_ref,
-        manifest_if_any,
-        package_versions,
-        provenance,
-    )
-
-    # a plan, and what went into a pipe, have none
-    path: Path | None = getattr(outcome, "path", None)
-    made = manifest_if_any(path) if path is not None else None
-    if path is None or made is None:
-        rows = rows_of(outcome)
-        names = [] if rows is None else list(rows["collection"])
-        name = path.name if path is not None else next(iter(names), "")
-        return Manifest(
-            kind="results",
-            name=name,
-            command="",
-            versions=package_versions(),
-            provenance=provenance(),
-        )
-    inputs = (input_ref(made.kind, path, made.checksum, artefact=place),)
-    return replace(made, kind="results", inputs=inputs, content={}, files=None)
-
-
-def json_of(outcome: Any) -> JsonObject:
-    """Return what an operation gave back as one JSON object: a judgement's own, and its rows."""
-    own = dict(outcome.to_json()) if isinstance(outcome, Judgement) else {}
-    if (rows := rows_of(outcome)) is not None:
-        from positionbias.core.rows import records
-
-        own["rows"] = records(rows)
-    return own
 
 
 def text_of(outcome: Any) -> str:
@@ -288,4 +189,4 @@ def text_of(outcome: Any) -> str:
     that of its rows.
     """
     own: Any = type(outcome).__str__
-    return str(outcome) if own is not object.__str__ else _text_of_rows(outcome)
+    return str(outcome) if own is not object.__str__ else outcome._text()
