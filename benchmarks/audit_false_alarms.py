@@ -74,7 +74,7 @@ from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import choose, key64
 from positionbias.models.user_code import UserFunction
-from positionbias.planted.generator import PlantedSettings, _Builder, plan_queries
+from positionbias.planted.generator import _Builder, plan_queries
 from positionbias.planted.grammar import (
     ATTRIBUTES,
     FIRST_NAMES,
@@ -83,6 +83,7 @@ from positionbias.planted.grammar import (
     Thing,
     question,
 )
+from positionbias.planted.settings import PlantedSettings
 from positionbias.text.sentences import Parts, parts_of
 
 RESULTS = Path(__file__).parent / "results"

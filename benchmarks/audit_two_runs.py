@@ -46,9 +46,11 @@ from positionbias.core.run import Run
 from positionbias.core.seeds import keys64
 from positionbias.evaluation.clustered import Estimate
 from positionbias.evaluation.moved_effect import moved_effect
-from positionbias.firststage.bm25 import Bm25Settings, retrieve
+from positionbias.firststage.bm25 import retrieve
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.formats.squad import import_squad
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Mode, Rotation
 from positionbias.text.words import word_spans

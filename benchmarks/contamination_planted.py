@@ -38,7 +38,8 @@ from positionbias.models.shapes import BertCatConfig, TKConfig
 from positionbias.papers.contamination.settings import ContaminationSettings
 from positionbias.papers.contamination.shown import INFLATED, SHOWN, SOURCES
 from positionbias.papers.contamination.study import run_study
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 from positionbias.training.config import TrainConfig
 
 TRAINING, VALIDATION, TESTS, DEPTH = 800, 100, 200, 8

@@ -32,7 +32,7 @@ from positionbias.evaluation.trainings import compare_trainings
 from positionbias.experiments.measured import checkpoint_facts
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
-from positionbias.firststage.bm25 import Bm25Settings
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.formats.squad import import_squad
 from positionbias.models.checkpoint import LOG
 from positionbias.models.distil import distil

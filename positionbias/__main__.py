@@ -9,8 +9,6 @@ from positionbias.core.stopping import leave_at_once
 from positionbias.core.system import address_space
 from positionbias.core.threads import share_the_machine
 
-__all__ = ["main"]
-
 # bytes: with less, libraries wait for threads forever, or end the process with exit codes of their
 # own
 LEAST = 1 << 30

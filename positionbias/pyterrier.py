@@ -21,7 +21,8 @@ from positionbias.core.inputs import CollectionLike
 from positionbias.core.places import input_place
 from positionbias.core.rank_order import ranked
 from positionbias.core.records import Query
-from positionbias.core.run import Run, strictly_decreasing
+from positionbias.core.run import Run
+from positionbias.core.run_files import strictly_decreasing
 from positionbias.dense.vectors import Vectors
 from positionbias.firststage import bm25
 from positionbias.firststage.settings import Bm25Settings

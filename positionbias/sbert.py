@@ -19,7 +19,8 @@ from positionbias.core.errors import DependencyError, SettingError, check_type
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.records import Query
 from positionbias.core.run import Run, find_run
-from positionbias.firststage.bm25 import Bm25Settings, retrieve
+from positionbias.firststage.bm25 import retrieve
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.ops.audit import evidence_rule
 from positionbias.ranking.config import Computing
 

@@ -23,7 +23,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import load, load_values
 from positionbias.core.screen import lines_of
-from positionbias.planted.generator import PlantedSettings
+from positionbias.planted.settings import PlantedSettings
 from positionbias.report.page import load_study
 from tests.audit.bags import bag_checkpoint
 from tests.audit.scorers import blind, front_lover

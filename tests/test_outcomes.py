@@ -23,7 +23,8 @@ from positionbias.core.rows import records
 from positionbias.core.screen import lines_of, shown_width
 from positionbias.core.shown import Shown
 from positionbias.dense.vectors import Vectors
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 from positionbias.report.showing import rows_of
 
 WITHOUT_RESULTS = {"verify"}

@@ -105,7 +105,7 @@ def test_another_name_is_refused() -> None:
         _ = positionbias.spin
 
 
-def test_every_module_names_what_it_offers() -> None:
+def test_every_module_can_be_imported_and_says_what_it_is() -> None:
     from importlib.util import find_spec
     from pathlib import Path
 
@@ -119,9 +119,6 @@ def test_every_module_names_what_it_offers() -> None:
             ".".join(("positionbias", *path.relative_to(package).with_suffix("").parts))
         )
         assert module.__doc__, path
-        assert hasattr(module, "__all__"), path
-        for name in module.__all__:
-            assert hasattr(module, name), f"{path}: {name}"
 
 
 def test_rotating_a_text_loads_neither_pyarrow_nor_torch() -> None:

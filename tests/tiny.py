@@ -17,12 +17,14 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest, input_ref, read_manifest
 from positionbias.core.records import Passage
 from positionbias.core.retrieval import Retrieval
-from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
+from positionbias.firststage.bm25 import retrieve_run
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.checkpoint import save_checkpoint
 from positionbias.models.encoder import quiet_transformers
 from positionbias.models.shapes import TKConfig
 from positionbias.models.tk import TK
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 from positionbias.text.vocabulary import Vocabulary, count_words
 
 TINY = TKConfig(dimension=8, layers=1, heads=2, head_size=3, feed_forward=6)

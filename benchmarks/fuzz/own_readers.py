@@ -103,7 +103,8 @@ def _ids_index(place: Path, base: Path) -> Any:
 
 def _bm25(place: Path, base: Path) -> Any:
     from positionbias.core.collection import Collection
-    from positionbias.firststage.bm25 import Bm25Settings, open_index, search
+    from positionbias.firststage.bm25 import open_index, search
+    from positionbias.firststage.settings import Bm25Settings
 
     found = Collection(place)
     run = search(open_index(found, Bm25Settings()), found.queries("test"), 6)
@@ -111,7 +112,8 @@ def _bm25(place: Path, base: Path) -> Any:
 
 
 def _run(place: Path, base: Path) -> Any:
-    from positionbias.core.run import read_rankings, read_run
+    from positionbias.core.run import read_run
+    from positionbias.core.run_files import read_rankings
 
     run = read_run(place)
     return [list(map(tuple, run.rankings())), list(map(tuple, read_rankings(place)))]

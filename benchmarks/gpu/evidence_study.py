@@ -26,7 +26,7 @@ from positionbias.engine.choose import Engine
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.step import Steps
 from positionbias.experiments.workspace import Workspace
-from positionbias.firststage.bm25 import Bm25Settings
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
 from positionbias.formats.release_settings import MsmarcoSettings

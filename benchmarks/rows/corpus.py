@@ -106,7 +106,8 @@ class Bm25:
         from positionbias.core.collection import find_collection
         from positionbias.core.records import Query
         from positionbias.engine.choose import open_engine
-        from positionbias.firststage.bm25 import PRESETS, open_index
+        from positionbias.firststage.bm25 import open_index
+        from positionbias.firststage.settings import PRESETS
 
         self.depth = settings["depth"]
         texts = json.loads((Path(settings["corpus"]) / "queries.json").read_text("utf-8"))
@@ -164,7 +165,8 @@ class Indexing:
 
     def run(self) -> None:
         from positionbias.engine.choose import open_engine
-        from positionbias.firststage.bm25 import PRESETS, open_index
+        from positionbias.firststage.bm25 import open_index
+        from positionbias.firststage.settings import PRESETS
 
         shutil.rmtree(self.collection.cache / self.backend, ignore_errors=True)
         with open_engine("local", self.threads) as map_shards:

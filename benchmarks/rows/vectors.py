@@ -128,7 +128,8 @@ def stored(settings: Mapping[str, Any]) -> Any:
     import pyarrow as pa
     import pyarrow.ipc as ipc
 
-    from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
+    from positionbias.core.manifest import Manifest, write_manifest
+    from positionbias.core.seal import MANIFEST
     from positionbias.dense.vectors import IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 
     place = Path(settings["vectors"]) / "encoded"

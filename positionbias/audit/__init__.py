@@ -1,3 +1,1 @@
 """The audit of any model or run for position bias: its direction, size and certainty."""
-
-__all__: list[str] = []

@@ -6,20 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-__all__ = [
-    "RANKS",
-    "READ_WHOLE",
-    "SCORE",
-    "UNITS",
-    "WORTH",
-    "Contrast",
-    "Effect",
-    "Preference",
-    "Question",
-    "Raw",
-    "Verdict",
-]
-
 Raw = tuple[float | None, float | None, float | None]  # a value and the ends of its interval
 UNITS = WORTH, SCORE, RANKS = "worth", "score", "ranks"  # of effects; all others are measures
 READ_WHOLE = "read whole"  # the subset of queries whose texts the system reads whole

@@ -33,8 +33,6 @@ from positionbias.models.protocols import encodes_alone
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
 
-__all__ = ["EVIDENCE", "MANIPULATIONS", "audit", "make_task", "orders_wanted"]
-
 EVIDENCE, MANIPULATIONS = "evidence", "manipulations"
 PILOT = 50  # queries to measure the scorer's noise and speed
 ORDERS = (2, 4, 6, 8)

@@ -19,8 +19,6 @@ from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import span_of
 from positionbias.evaluation.clustered import clustered_mean
 
-__all__ = ["POSITION", "PSI", "position_rows", "psi_of"]
-
 POSITION, PSI = "position", "PSI"
 SHARES, QUERIES_A_SHARE, FEWEST = 20, 30, 20  # most shares; queries in one on average, and at least
 SHUFFLES = 1_000

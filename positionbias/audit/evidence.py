@@ -43,21 +43,6 @@ from positionbias.text.sentences import sentence_spans, sentences
 if TYPE_CHECKING:
     from positionbias.models.checkpoint import Checkpoint
 
-__all__ = [
-    "BY_TERMS",
-    "MEASURED",
-    "Evidence",
-    "FoundEvidence",
-    "Rule",
-    "chosen_evidence",
-    "chosen_place",
-    "collection_terms",
-    "error_note",
-    "evidence_of",
-    "model_rule",
-    "terms_rule",
-]
-
 BY_TERMS = "query terms"
 # shares of SQuAD's and MS MARCO's questions for which a rule chooses a sentence without the answer
 # (benchmarks/results/evidence_rule.json)

@@ -29,8 +29,6 @@ from positionbias.models.protocols import token_reader
 from positionbias.text.sentences import sentence_spans, sentences
 from positionbias.text.words import split_words
 
-__all__ = ["LENGTHS", "PLACES", "Material", "length_rows", "make_materials"]
-
 LENGTHS = "length by place"
 MOST = 100  # queries, as long texts are slow
 PLACES = (0.0, 0.25, 0.5, 0.75, 1.0)

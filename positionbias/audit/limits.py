@@ -17,16 +17,6 @@ from positionbias.core.formatting import count, decimal, interval, plural
 from positionbias.core.interval import Interval
 from positionbias.core.terminal import neutral
 
-__all__ = [
-    "Check",
-    "Outcome",
-    "checks_of",
-    "exit_code",
-    "headline",
-    "overall",
-    "sentence",
-]
-
 
 class Outcome(StrEnum):
     """The result of a check. ``CANNOT_TELL`` covers undefined, not measured and too few queries."""

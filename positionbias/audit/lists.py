@@ -13,8 +13,6 @@ from positionbias.audit.systems import System, Task, made_id
 from positionbias.core.seeds import drawn_order
 from positionbias.models.protocols import TextScorer
 
-__all__ = ["Nature", "OrderSlopes", "nature_of", "order_slopes"]
-
 TRIED = 20  # queries to find a scorer's nature
 ALONE = 3  # passages of each query, scored alone
 SHARE = 0.01  # share of a list's deviation: smaller changes count as none

@@ -25,8 +25,6 @@ from positionbias.core.seeds import drawn_order
 from positionbias.evaluation.measures import parse_measure, per_query
 from positionbias.ranking.scored import PassageTexts
 
-__all__ = ["Asked", "Fits", "Manipulation", "Measured", "Texts", "ask", "mean_unit", "measure"]
-
 ORDER = "order of a list"
 ROUNDED = 4  # decimals of the unit: the order of a float32 sum changes less than this
 

@@ -25,8 +25,6 @@ from positionbias.core.interval import interval_of
 from positionbias.core.rows import Collected
 from positionbias.evaluation.simultaneous import simultaneous
 
-__all__ = ["ANSWER", "KEYS", "RAW", "SIDES", "Given", "audit_rows", "given_in", "raw_rows"]
-
 KEYS = ("rule", "length")
 ANSWER, WITHIN, AMONG = "answer", "answer within what it reads", "candidates"
 RAW = "in scores"  # the statistic of an effect with its values by query

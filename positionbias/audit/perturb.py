@@ -22,22 +22,6 @@ from positionbias.text.words import split_words
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
 
-__all__ = [
-    "FILLER_WORDS",
-    "NO_PLACEBO",
-    "Comparison",
-    "ended",
-    "exchanges",
-    "filler",
-    "fillers",
-    "has_end",
-    "known_words",
-    "nearest_in_words",
-    "placebos",
-    "replaced",
-    "turned",
-]
-
 NO_PLACEBO = "no other sentence begins and ends like the evidence"
 LEAST_AROUND = 2  # sentences around the two exchanged ones; with fewer, the middle is an end
 FILLER_WORDS = 20

@@ -18,8 +18,6 @@ from positionbias.audit.trials import Trial
 from positionbias.core.seeds import below, drawn_order
 from positionbias.models.protocols import PassageEncoder, TokenReader, cut_side, token_reader
 
-__all__ = ["Reads", "everything", "longest_texts", "reads_of"]
-
 TRIED = 200  # queries
 LEAST_EACH = 5
 MOST_WRONG = 0.05

@@ -18,8 +18,6 @@ from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import Elsewhere, RankingConfig, Spread
 
-__all__ = ["Retriever", "check_retrieval", "made_by"]
-
 MEMORY = 4.0  # GiB for a search
 
 

@@ -31,17 +31,6 @@ if TYPE_CHECKING:
 else:
     ModelLike = VectorsLike = Place  # as reading annotations must not import torch
 
-__all__ = [
-    "ANSWERS",
-    "RETRIEVAL_DEPTH",
-    "TERMS",
-    "AuditSettings",
-    "Audited",
-    "Limits",
-    "ModelLike",
-    "VectorsLike",
-]
-
 MEASURE = "nDCG@10"
 DEPTH, RETRIEVAL_DEPTH = 30, 1_000
 ANSWERS, TERMS = "answers", "terms"  # sources of evidence

@@ -39,8 +39,6 @@ from positionbias.report.tiles import Answered, Tile
 if TYPE_CHECKING:
     from positionbias.report.presentation import Study
 
-__all__ = ["SHOWN"]
-
 BY_QUERY = (RAW, "as it is", "rotated once")
 SIGNS = {  # the direction of an effect, and what units are, in words
     Contrast.ENDS: "End − front: below 0 the front is preferred; so for rotation and two runs.",

@@ -29,8 +29,6 @@ from positionbias.ranking.config import RankingConfig
 from positionbias.report.presentation import Study
 from positionbias.report.table import Cell, Column, Table
 
-__all__ = ["chosen_queries", "query_tables"]
-
 EXTREMES, DRAWN = 20, 5
 NOTE = (
     f"Extremes are the {EXTREMES} queries that the effect moves most, and say nothing of the "

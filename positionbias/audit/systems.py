@@ -26,21 +26,6 @@ if TYPE_CHECKING:
     from positionbias.audit.retriever import Retriever
     from positionbias.models.checkpoint import Checkpoint
 
-__all__ = [
-    "RERANKER",
-    "RETRIEVER",
-    "RUN",
-    "Measurement",
-    "RotatedRun",
-    "Rows",
-    "System",
-    "Task",
-    "counted",
-    "check_names",
-    "made_id",
-    "scores_of",
-]
-
 RERANKER, RETRIEVER, RUN = "re-ranker", "retriever", "run"  # roles of what is measured
 Rows = Sequence[Mapping[str, Any]]  # as ``Collected.add`` takes them
 

@@ -30,18 +30,6 @@ from positionbias.audit.systems import Task, made_id
 from positionbias.core.seeds import below, choose
 from positionbias.text.sentences import Parts, sentences
 
-__all__ = [
-    "COLUMNS",
-    "MOVES",
-    "NO_SCORE",
-    "PLACEBO_QUERY",
-    "Trial",
-    "make_trials",
-    "placebo_query",
-    "shortened_trials",
-    "stranger",
-]
-
 MOVES = (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION)
 COLUMNS = (*MOVES, Contrast.WORTH)
 PLACEBO_QUERY = "placebo query"

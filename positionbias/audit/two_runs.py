@@ -28,8 +28,6 @@ from positionbias.evaluation.moved_effect import moved_effect
 from positionbias.positions.rotate import unit_starts
 from positionbias.text.words import sentence_starts
 
-__all__ = ["by_query", "found_cut", "moves_of", "run_alone_verdict", "two_run_verdict"]
-
 TWO_RUNS = "two runs"
 FIRST = 10  # passages that runs of one system mostly share
 UNLIKE = 0.2  # runs that agree less than this beyond chance are hardly of one system [decision]

@@ -40,22 +40,6 @@ from positionbias.core.formatting import count
 from positionbias.evaluation.bootstrap import FEWEST, span_of
 from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
 
-__all__ = [
-    "ALONE",
-    "MEASURE_MARGIN",
-    "ORDER_MARGIN",
-    "Answered",
-    "answer",
-    "deciding_effects",
-    "effects_of",
-    "list_verdict",
-    "passage_verdict",
-    "queries_for",
-    "raw_effects",
-    "side",
-    "wanted_queries",
-]
-
 MEASURE_MARGIN = 0.02  # the smallest effect of interest in the measure [decision]
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
 LEAST_READ = 0.1  # share of the trials: below it there is no verdict on preference within the limit

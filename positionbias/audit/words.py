@@ -30,18 +30,6 @@ from positionbias.audit.verdict import (
 from positionbias.core.formatting import MISSING, NBSP, count, decimal, percent, plural
 from positionbias.evaluation.bootstrap import FEWEST
 
-__all__ = [
-    "HOW",
-    "SAME_RUN",
-    "in_unit",
-    "in_words",
-    "sentences_of",
-    "size_of",
-    "sized",
-    "step_of",
-    "unread_part",
-]
-
 HOW = (
     "To find out: posbias debias COLLECTION, run your system on it, then posbias audit COLLECTION "
     "RUN --rotated COLLECTION2 RUN2."

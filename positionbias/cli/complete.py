@@ -19,8 +19,6 @@ from positionbias.models.shapes import KINDS
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["MEASURES", "completer_of"]
-
 Completer: TypeAlias = Callable[
     [click.Context, click.Parameter, str], "Sequence[CompletionItem[Any]]"
 ]

@@ -7,8 +7,6 @@ import click
 from positionbias.cli.help import SettingsCommand
 from positionbias.cli.settings_options import OneOf
 
-__all__ = ["completion"]
-
 
 @click.command(cls=SettingsCommand)
 @click.argument("shell", type=OneOf(["bash", "zsh", "fish"]))

@@ -24,8 +24,6 @@ from positionbias.core.screen import message
 from positionbias.core.settings import flags_as, given_by_hand
 from positionbias.core.terminal import json_line, to_person
 
-__all__ = ["command_of", "print_outcome"]
-
 FEW = 12  # settings; a command with more of them has --config and --print-config
 
 

@@ -17,8 +17,6 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.operation import Parameter
 from positionbias.core.places import input_place
 
-__all__ = ["as_toml", "from_config", "from_texts"]
-
 
 def from_texts(
     parameters: Mapping[str, Parameter], texts: Sequence[str], *, inner: bool = False

@@ -14,21 +14,6 @@ from positionbias import ops
 from positionbias.cli.lazy import Commands, LazyGroup
 from positionbias.papers import PAPERS
 
-__all__ = [
-    "GROUPS",
-    "collection",
-    "commands_below",
-    "contamination",
-    "import_",
-    "leakage",
-    "model",
-    "pool",
-    "sources",
-    "studies",
-    "study",
-    "trainset",
-]
-
 # the words of a group -> (its name here, one line of help in the list of commands)
 GROUPS = {
     "import": ("import_", ops.COMMANDS["import"][2]),

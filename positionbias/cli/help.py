@@ -12,18 +12,6 @@ import click
 from positionbias.core.operation import Parameter
 from positionbias.core.screen import LEAST, PIPED, line_width
 
-__all__ = [
-    "OWN",
-    "SHARED",
-    "SettingsCommand",
-    "SharedOption",
-    "WideContext",
-    "add_quiet",
-    "by_heading",
-    "write_options",
-]
-
-
 OWN, SHARED = "Options", "Every command"  # headings
 
 

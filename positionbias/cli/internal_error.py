@@ -23,8 +23,6 @@ from positionbias.core.files import log_folder
 from positionbias.core.manifest import package_versions
 from positionbias.core.publish import atomic_file
 
-__all__ = ["describe", "in_one_line", "write_report"]
-
 # distributions whose module has the same name; only those that the command had loaded are reported
 _PACKAGES = (
     "accelerate",

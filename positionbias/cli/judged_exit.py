@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-__all__ = ["JudgedExit"]
-
 
 class JudgedExit(click.exceptions.Exit):
     """It ends with the exit code of its judgement, which is no error."""

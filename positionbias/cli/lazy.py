@@ -15,8 +15,6 @@ from positionbias.cli.help import WideContext, add_quiet, write_options
 from positionbias.core.closest import or_closest
 from positionbias.core.settings import check_whole
 
-__all__ = ["Commands", "LazyGroup"]
-
 # name -> (module, attribute, one line of help): there stands a command, or an operation of which
 # one is made
 Commands: TypeAlias = Mapping[str, tuple[str, str, str]]

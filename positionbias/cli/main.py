@@ -22,8 +22,6 @@ from positionbias.core.closest import or_closest
 from positionbias.core.errors import PositionBiasError, message_of
 from positionbias.core.terminal import PLAIN, guard_streams, to_person
 
-__all__ = ["COMMANDS", "main", "posbias"]
-
 INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 
 

@@ -14,8 +14,6 @@ from positionbias.cli.complete import completer_of
 from positionbias.core.operation import REQUIRED, Parameter
 from positionbias.core.settings import Setting, flag_of
 
-__all__ = ["Decorator", "OneOf", "option_of"]
-
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _LONGEST_CHOICES = 18  # characters, between bars
 _SHORT: Mapping[Any, str] = {int: "N", float: "NUMBER"}

@@ -1,5 +1,3 @@
 """Training triples from clicks: negatives sampled from candidates, shuffled on disk, and
 described.
 """
-
-__all__: list[str] = []

@@ -23,8 +23,6 @@ from positionbias.core.run_files import Lines
 from positionbias.core.seeds import keys64
 from positionbias.training.negatives import draw_negatives, without
 
-__all__ = ["Clicks", "DrawnBlock", "Judged", "by_key", "draw_block", "judged"]
-
 IDS = ("query_id", "positive", "negative")
 
 

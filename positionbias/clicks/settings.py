@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from positionbias.core.settings import check_settings, seed_setting, setting
 
-__all__ = ["ClickSettings"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClickSettings:

@@ -9,8 +9,6 @@ from positionbias.core.rows import Collected
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.table import RowTable, Value
 
-__all__ = ["SHOWN", "count_rows"]
-
 LINES = {  # the part of the set, what is counted of it -> its count
     ("Queries with a positive", "all"): "queries with a positive",
     ("Queries with a positive", "all negatives drawn"): "queries with all negatives",

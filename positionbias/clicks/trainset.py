@@ -39,8 +39,6 @@ from positionbias.core.run_files import lines_apart, query_lines
 from positionbias.core.steps import MapShards, make_shards
 from positionbias.training.negatives import no_candidates
 
-__all__ = ["write_click_set"]
-
 COMMAND = "trainset clicks"
 DRAWS = ".draws"  # hidden: not part of the set
 RANGE_TRIPLES = 1 << 18

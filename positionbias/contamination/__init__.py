@@ -1,3 +1,1 @@
 """Contamination: the effect of training on a test set on models and their students."""
-
-__all__: list[str] = []

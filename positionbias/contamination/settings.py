@@ -18,8 +18,6 @@ from positionbias.core.settings import (
 )
 from positionbias.models.kinds import READ_AS
 
-__all__ = ["ContaminatedSettings", "SuspectSettings", "Suspects"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspects:

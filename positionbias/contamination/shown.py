@@ -12,8 +12,6 @@ from positionbias.report.record import Finding, Record, records_of, said
 from positionbias.report.table import RowTable, Value
 from positionbias.report.tiles import Answer, Answered, Question
 
-__all__ = ["ORIGINS", "SHOWN", "SUSPICIONS"]
-
 MODELS = "role == 'model'"
 BY = ["model", "measure", "seen", "other"]
 BASIS = (

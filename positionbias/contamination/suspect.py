@@ -33,11 +33,6 @@ from positionbias.core.rows import Collected
 from positionbias.core.seeds import generator
 from positionbias.evaluation.clustered import clustered_mean, family_wise, joined_error
 
-__all__ = [
-    "EFFECTS", "MARGIN", "Contrast", "Excess", "Obstacle", "QuerySet", "Suspected", "System",
-    "against_fresh", "excess_of", "simulated_rates", "suspicion_rows",
-]  # fmt: skip
-
 MARGIN = 0.05  # the smallest excess of interest, in the measure [decision]
 EFFECTS = {
     "power at a small excess": 0.02,

@@ -30,15 +30,10 @@ from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing, resumable_folder
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.rows import Collected
-from positionbias.core.run import read_rankings
+from positionbias.core.run_files import read_rankings
 from positionbias.core.schema import converted
 from positionbias.core.seeds import choose, keys64
 from positionbias.training.negatives import draw_negatives, no_candidates, without
-
-__all__ = [
-    "COMMAND", "KEYS", "MEASURE", "Judged", "add_origins", "judged_groups", "judged_queries",
-    "write_contaminated_set",
-]  # fmt: skip
 
 COMMAND = "trainset contaminated"
 KEYS = ("set",)

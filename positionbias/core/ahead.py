@@ -9,8 +9,6 @@ from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-__all__ = ["ahead", "at_once", "one_behind"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 _WAIT = 0.1  # seconds between checks that the results are still wanted

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_array", "damaged_heads", "mapped_array"]
-
 
 @contextmanager
 def damaged_heads() -> Iterator[None]:

@@ -19,8 +19,6 @@ import pyarrow.types as types
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.seal import verified
 
-__all__ = ["ArrowFile", "read_arrow"]
-
 
 class ArrowFile:
     """An uncompressed Arrow IPC file with exactly the columns of ``schema``, opened for reading

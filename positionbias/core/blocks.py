@@ -21,16 +21,6 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
 from positionbias.core.input_state import file_mark
 
-__all__ = [
-    "BLOCK_BYTES",
-    "Block",
-    "byte_lines",
-    "file_blocks",
-    "file_lines",
-    "numbered_lines",
-    "stream_blocks",
-]
-
 BLOCK_BYTES = 16 << 20
 _BOM = b"\xef\xbb\xbf"
 _SCAN = 1 << 16

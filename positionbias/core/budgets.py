@@ -15,8 +15,6 @@ from pathlib import Path
 
 from positionbias.core.errors import InputError, SettingError, bad_input
 
-__all__ = ["DOCUMENT", "FREE_BYTES", "LINE", "RATIO", "Budget", "check_ratio"]
-
 FREE_BYTES = 64 << 20  # a file of any size may unpack to this
 
 

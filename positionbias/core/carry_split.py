@@ -9,8 +9,6 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter
 from positionbias.core.records import Answer, Qrel
 
-__all__ = ["carry_split"]
-
 Judged = TypeVar("Judged", Qrel, Answer)
 
 

@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["closest", "near_file", "or_closest"]
-
 _LEAST = 0.7  # of difflib's ratio: below it, names are rarely meant
 
 

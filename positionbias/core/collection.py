@@ -30,14 +30,14 @@ from positionbias.core.closest import or_closest
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError, StorageError, bad_input
 from positionbias.core.files import home, refuse_links
-from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
+from positionbias.core.manifest import Manifest, manifest_path, read_manifest
 from positionbias.core.missing import how_to_get
 from positionbias.core.places import check_place, first_place, places_of
 from positionbias.core.publish import recover
 from positionbias.core.qrels import Qrels
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.schema import Count, Name, read_as
-from positionbias.core.seal import AGAIN, CACHE
+from positionbias.core.seal import AGAIN, CACHE, MANIFEST
 from positionbias.core.shards import Strings, check_count, open_shard, read_shard, shard_files
 from positionbias.core.shown import Shown
 from positionbias.core.split_tables import (
@@ -51,8 +51,6 @@ from positionbias.core.split_tables import (
 
 if TYPE_CHECKING:
     import pandas
-
-__all__ = ["Collection", "find_collection"]
 
 BATCH = 65_536
 _TEXTS = pa.schema([QUERIES.field("query_id"), QUERIES.field("text")])

@@ -24,14 +24,12 @@ import pyarrow as pa
 from positionbias.core.arrays import mapped_array
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
+from positionbias.core.manifest import Manifest, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder
-from positionbias.core.seal import verified
+from positionbias.core.seal import MANIFEST, verified
 from positionbias.core.seeds import keys64
 from positionbias.core.shards import Strings, open_shard, read_shard
 from positionbias.core.steps import MapShards
-
-__all__ = ["INDEX", "PassageIndex", "build_index"]
 
 INDEX = Path("cache") / "passages"
 HASHES, ROWS = "hashes.npy", "rows.npy"

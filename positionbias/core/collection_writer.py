@@ -23,17 +23,11 @@ from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.key_map import KeyMap
-from positionbias.core.manifest import (
-    MANIFEST,
-    Manifest,
-    package_versions,
-    provenance,
-    write_manifest,
-)
+from positionbias.core.manifest import Manifest, package_versions, provenance, write_manifest
 from positionbias.core.publish import atomic_folder, resumable_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.schema import NAME
-from positionbias.core.seal import CACHE, verified
+from positionbias.core.seal import CACHE, MANIFEST, verified
 from positionbias.core.seeds import keys64
 from positionbias.core.shards import (
     CHECKSUM_MODULUS,
@@ -48,8 +42,6 @@ from positionbias.core.shards import (
 )
 from positionbias.core.split_tables import ANSWERS, QRELS, QUERIES, SplitFacts
 from positionbias.core.steps import MapShards, make_shards
-
-__all__ = ["CollectionWriter", "SplitWriter", "Texts", "create_collection"]
 
 Item = TypeVar("Item")
 Written = TypeVar("Written", bound=Shard)

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterable
 from typing import TextIO
 
-__all__ = ["read_cell", "write_rows", "is_number"]
-
 # also after apostrophes, so that reading undoes writing
 _FORMULA = re.compile(r"'*[=+\-@\t\r].", re.DOTALL)
 

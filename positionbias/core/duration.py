@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-__all__ = ["MINUTE", "duration_in_words", "shown_time"]
-
 MINUTE, HOUR, DAY = 60, 3_600, 86_400
 
 

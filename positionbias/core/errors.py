@@ -8,24 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import UnionType
 
-__all__ = [
-    "DependencyError",
-    "InputError",
-    "OutputExistsError",
-    "PositionBiasError",
-    "SettingError",
-    "StorageError",
-    "TextError",
-    "bad_input",
-    "check_type",
-    "escaped",
-    "message_of",
-    "naming_text",
-    "printable",
-    "where_raised",
-]
-
-
 _BREAKS = "\t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029"
 _LONGEST = 1_200  # characters
 

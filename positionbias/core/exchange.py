@@ -12,8 +12,6 @@ from positionbias.core.errors import InputError, SettingError, bad_input
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Form", "frame_rows", "identifier", "in_form", "rows_by_query"]
-
 Form = Literal["ir_measures", "pyterrier"]
 _PYTERRIER = {"query_id": "qid", "doc_id": "docno", "relevance": "label"}
 # the names of a column: ours, ir_measures', PyTerrier's

@@ -8,8 +8,6 @@ from importlib.util import find_spec
 
 from positionbias.core.errors import DependencyError
 
-__all__ = ["MODELS", "check_models", "models_extra"]
-
 MODELS = (
     "torch",
     "transformers",

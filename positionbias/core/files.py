@@ -25,23 +25,6 @@ from positionbias.core.errors import InputError, StorageError, bad_input
 from positionbias.core.json_text import parse_json
 from positionbias.core.seal import verified
 
-__all__ = [
-    "byte_writer",
-    "decompressed",
-    "home",
-    "input_errors",
-    "log_folder",
-    "open_bytes",
-    "open_plain",
-    "read_document",
-    "read_json",
-    "read_whole",
-    "refuse_links",
-    "remove",
-    "sha256_file",
-    "storage_errors",
-]
-
 _ADVICE = {
     errno.ENOSPC: "free some space or give another --out",
     errno.EDQUOT: "free some space or give another --out",

@@ -12,22 +12,6 @@ from typing import Any
 
 from positionbias.core.interval import Interval
 
-__all__ = [
-    "MISSING",
-    "MINUS",
-    "NBSP",
-    "as_form",
-    "count",
-    "decimal",
-    "interval",
-    "p_value",
-    "percent",
-    "plural",
-    "setting",
-    "slug",
-    "with_interval",
-]
-
 MINUS = "\u2212"
 NBSP = "\u00a0"
 MISSING = "–"

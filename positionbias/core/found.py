@@ -14,8 +14,6 @@ from typing import NamedTuple
 from positionbias.core.files import home
 from positionbias.core.seal import MANIFEST
 
-__all__ = ["Found", "artefacts_in", "names_of", "splits_of"]
-
 _BEGINS = re.compile(rb'\s*\{\s*"kind":\s*"([\w-]+)"')  # as ``write_manifest`` writes it
 _RESULTS = Path("results", MANIFEST)  # of a study
 _RECEIPTS = "steps"  # of a study, finished or not

@@ -30,7 +30,6 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
-    MANIFEST,
     Manifest,
     manifest_path,
     package_versions,
@@ -39,7 +38,7 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.schema import Count, read_as
-from positionbias.core.seal import AGAIN
+from positionbias.core.seal import AGAIN, MANIFEST
 from positionbias.core.shards import (
     CHECKSUM_MODULUS,
     Shard,
@@ -49,16 +48,6 @@ from positionbias.core.shards import (
     shard_files,
 )
 from positionbias.core.steps import MapShards, make_shards
-
-__all__ = [
-    "Groups",
-    "TrainingGroup",
-    "Triples",
-    "group_queries",
-    "groups_of_batch",
-    "shard_batches",
-    "write_groups",
-]
 
 Item = TypeVar("Item")
 KIND = "trainset"

@@ -14,8 +14,6 @@ from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 
-__all__ = ["content_digest", "file_mark", "file_state", "unchanged"]
-
 _SETTLED = 100_000_000  # nanoseconds
 _KNOWN: dict[tuple[Path, int, int], str] = {}
 

@@ -16,5 +16,3 @@ if TYPE_CHECKING:
 else:
     # readers of annotations must not import pyarrow
     CollectionLike = QrelsLike = RunLike = str | Path
-
-__all__ = ["CollectionLike", "QrelsLike", "RunLike"]

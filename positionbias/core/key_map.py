@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["KeyMap", "KeyNumbers", "Seen"]
-
 
 class Seen(NamedTuple):
     """Masks of a batch, ``(n,)`` bool: keys that are new, and keys whose value differs from their

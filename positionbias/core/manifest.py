@@ -38,19 +38,6 @@ from positionbias.core.seal import (
     seal_folder,
 )
 
-__all__ = [
-    "MANIFEST",
-    "InputRef",
-    "Manifest",
-    "Provenance",
-    "input_name",
-    "input_ref",
-    "manifest_if_any",
-    "manifest_path",
-    "read_manifest",
-    "write_manifest",
-]
-
 # the digest of the command that writes manifests now (core.steps)
 JOB: ContextVar[str | None] = ContextVar("job", default=None)
 # passed as keywords together with others that are not facts

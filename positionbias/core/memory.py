@@ -6,8 +6,6 @@ from functools import lru_cache
 
 from positionbias.core.system import c_function
 
-__all__ = ["keep_freed_memory"]
-
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's names for mallopt
 # what glibc itself comes to once it has freed a block of 32 MiB
 _MAPPED, _KEPT = 32 << 20, 64 << 20

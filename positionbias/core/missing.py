@@ -6,8 +6,6 @@ import re
 from pathlib import Path
 from shlex import quote
 
-__all__ = ["KNOWN", "how_to_get"]
-
 MSMARCO = "posbias import msmarco collectionandqueries.tar.gz"
 DL_PASSAGES = "--attach dl{year} msmarco-test20{year}-queries.tsv.gz 20{year}qrels-pass.txt"
 

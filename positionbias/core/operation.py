@@ -36,26 +36,6 @@ from positionbias.core.inputs import CollectionLike
 from positionbias.core.places import Place, input_place, output_place, refuse_inputs
 from positionbias.core.settings import SEED_HELP, Setting, settings_of
 
-__all__ = [
-    "Command",
-    "Given",
-    "LeftOut",
-    "Out",
-    "Overwrite",
-    "Parameter",
-    "SavedTo",
-    "WithTexts",
-    "Seed",
-    "Source",
-    "Sources",
-    "command_for",
-    "gathered",
-    "made_of",
-    "operation",
-    "parameters_of",
-    "settings_parameters",
-]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 REQUIRED = inspect.Parameter.empty

@@ -22,16 +22,6 @@ from typing import IO, Literal
 
 from positionbias.core.seal import as_signed, signed
 
-__all__ = [
-    "Counts",
-    "OrderedFile",
-    "Packing",
-    "pack",
-    "packing_of",
-    "resumed_file",
-    "unpack",
-]
-
 Counts = Mapping[str, Mapping[str, int]]  # by what is counted
 Packing = Literal["gzip", "zstd"]
 _ENDINGS: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd"}

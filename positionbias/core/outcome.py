@@ -22,19 +22,6 @@ from positionbias.core.shown import Shown
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = [
-    "REMARKS",
-    "Judgement",
-    "Measurements",
-    "Printed",
-    "Read",
-    "Written",
-    "hint_written",
-    "refuse_outputs",
-    "save_if_asked",
-    "text_of",
-]
-
 REMARKS = "remarks"  # of a manifest's content
 
 

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from positionbias.core.rank_order import Ranking
     from positionbias.core.run import Run
 
-__all__ = ["WITHOUT_OWN", "own_queries", "own_remarks", "without_own"]
-
 WITHOUT_OWN = Setting(
     "Leave out the passage that has a query's own id, as BEIR and MTEB do.", shown=False
 )

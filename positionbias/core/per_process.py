@@ -8,8 +8,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
-__all__ = ["PerProcess"]
-
 Made = TypeVar("Made")
 
 

@@ -17,21 +17,6 @@ from positionbias.core.closest import near_file
 from positionbias.core.errors import InputError, SettingError, bad_input, check_type
 from positionbias.core.progress import remark
 
-__all__ = [
-    "Place",
-    "check_place",
-    "first_place",
-    "home_place",
-    "input_place",
-    "model_place",
-    "output_place",
-    "pasted",
-    "places_of",
-    "refuse_inputs",
-    "shown_place",
-    "texts_in",
-]
-
 Place: TypeAlias = str | Path
 
 

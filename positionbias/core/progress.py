@@ -17,21 +17,6 @@ from positionbias.core.duration import duration_in_words
 from positionbias.core.screen import message
 from positionbias.core.terminal import guarded_streams, neutral, to_person, unguarded
 
-__all__ = [
-    "SILENT",
-    "Progress",
-    "give_hints",
-    "gives_hints",
-    "hint",
-    "in_worker",
-    "is_quiet",
-    "remark",
-    "say",
-    "set_quiet",
-    "step",
-    "track",
-]
-
 T = TypeVar("T")
 _quiet = False
 _said: set[str] = set()

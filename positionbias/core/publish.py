@@ -41,22 +41,6 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.seal import MANIFEST, unnamed_files
 from positionbias.core.system import OPENS_FOLDERS, flush
 
-__all__ = [
-    "GO_ON",
-    "atomic_file",
-    "atomic_folder",
-    "discard",
-    "make_folders",
-    "only_one",
-    "receipt_place",
-    "recover",
-    "refuse_existing",
-    "resumable_folder",
-    "whole_file",
-    "work_folder",
-    "write_json",
-]
-
 GO_ON = "run the same command again to go on"
 JOB, CONTENT, RECEIPTS, PARTIAL = "job.json", "content", "receipts", ".partial-"
 PATIENCE = 60.0  # seconds to wait for another process that publishes at the same place

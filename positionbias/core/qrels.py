@@ -25,16 +25,6 @@ from positionbias.core.records import HIGHEST_GRADE, Qrel
 if TYPE_CHECKING:
     import ir_measures
 
-__all__ = [
-    "BEIR_HEADER",
-    "PairHashes",
-    "Qrels",
-    "numbered_qrels",
-    "parse_qrels",
-    "read_qrels",
-    "write_qrels",
-]
-
 BEIR_HEADER = ("query-id", "corpus-id", "score")
 
 

@@ -13,8 +13,6 @@ import numpy as np
 
 from positionbias.core.errors import InputError
 
-__all__ = ["Ranking", "order_by_score", "ordered", "ranked", "run_stem", "tag_of"]
-
 
 class Ranking(NamedTuple):
     """One query's passages, best first: ids and float32 scores of the same length."""

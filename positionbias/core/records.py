@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["HIGHEST_GRADE", "Answer", "Passage", "Qrel", "Query", "relevant_passages", "start_in"]
-
 HIGHEST_GRADE = 1_000_000  # trec_eval allocates a table of all grades, and returns 0 if that fails
 
 

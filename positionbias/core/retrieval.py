@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from positionbias.core.own_passages import WITHOUT_OWN
 from positionbias.core.settings import check_settings, declared_setting, setting
 
-__all__ = ["Retrieval"]
-
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:

@@ -21,28 +21,9 @@ from pandas.api.types import is_string_dtype
 from positionbias.core.csv_cells import read_cell, write_rows
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.interval import Interval
-from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
+from positionbias.core.manifest import Manifest, write_manifest
 from positionbias.core.publish import atomic_file, atomic_folder
-from positionbias.core.seal import verified
-
-__all__ = [
-    "COLUMNS",
-    "NO_VALUES",
-    "ROWS",
-    "VALUES",
-    "Collected",
-    "check",
-    "counted_rows",
-    "frame",
-    "load",
-    "load_values",
-    "printed_cells",
-    "read_csv",
-    "records",
-    "save",
-    "write_csv",
-    "write_into",
-]
+from positionbias.core.seal import MANIFEST, verified
 
 
 class Column(NamedTuple):

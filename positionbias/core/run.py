@@ -18,29 +18,16 @@ import pandas
 from positionbias.core.errors import InputError, check_type
 from positionbias.core.exchange import Form, frame_rows, in_form, rows_by_query
 from positionbias.core.places import Place, input_place, output_place
-from positionbias.core.rank_order import Ranking, order_by_score, ordered, ranked
+from positionbias.core.rank_order import Ranking, ordered, ranked
 from positionbias.core.run_files import (
     Rankings,
     read_lines,
-    read_rankings,
     strictly_decreasing,
     write_rankings,
 )
 
 if TYPE_CHECKING:
     import ir_measures
-
-__all__ = [
-    "Ranking",
-    "Run",
-    "find_run",
-    "order_by_score",
-    "read_rankings",
-    "read_run",
-    "strictly_decreasing",
-    "write_rankings",
-    "write_run",
-]
 
 
 _Scored = tuple[str, Sequence[str], Sequence[float] | np.ndarray]

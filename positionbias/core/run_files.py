@@ -24,18 +24,6 @@ from positionbias.core.files import byte_writer
 from positionbias.core.publish import atomic_file, recover
 from positionbias.core.rank_order import Ranking, run_stem, tag_of
 
-__all__ = [
-    "Lines",
-    "Rankings",
-    "lines_apart",
-    "query_lines",
-    "rankings_of",
-    "read_lines",
-    "read_rankings",
-    "strictly_decreasing",
-    "write_rankings",
-]
-
 _WANTED = "six columns: query Q0 passage rank score tag"
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _TYPES = {

@@ -10,8 +10,6 @@ import msgspec
 
 from positionbias.core.errors import bad_input
 
-__all__ = ["NAME", "Count", "Name", "converted", "read_as"]
-
 T = TypeVar("T")
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 48)]
 NAME = r"\w[\w.+-]*"  # a name that can be part of a file name: of a split, of a judgement set

@@ -11,20 +11,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TextIO
 
-__all__ = [
-    "LEAST",
-    "PIPED",
-    "encodable",
-    "line_width",
-    "lines_of",
-    "message",
-    "shown_width",
-    "whole",
-    "words_of",
-    "wrap",
-    "wrapped",
-]
-
 LEAST, PIPED = 80, 100  # columns: the fewest that output is made for, and those of a pipe or a file
 _given: ContextVar[tuple[int | None] | None] = ContextVar("line width", default=None)
 _SPACE = re.compile(" (?!%)")  # no line begins with a per-cent sign

@@ -28,17 +28,6 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.schema import converted
 
-__all__ = [
-    "CACHE",
-    "MANIFEST",
-    "FileSeal",
-    "check_file",
-    "seal_file",
-    "seal_folder",
-    "unnamed_files",
-    "verified",
-]
-
 T = TypeVar("T")
 MANIFEST = "manifest.json"
 CACHE = "cache"

@@ -14,18 +14,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = [
-    "TEXT",
-    "below",
-    "below_many",
-    "choose",
-    "drawn_order",
-    "generator",
-    "key64",
-    "keys64",
-    "text_id",
-]
-
 TEXT = "row's text"  # the purpose of hashes used as ids
 
 _TWO_64 = 1 << 64

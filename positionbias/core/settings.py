@@ -17,24 +17,6 @@ from typing import Any, Literal
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import PositionBiasError, SettingError
 
-__all__ = [
-    "SEED_HELP",
-    "Setting",
-    "check_once",
-    "check_settings",
-    "check_whole",
-    "declared_setting",
-    "flag_of",
-    "flags_as",
-    "given_by_hand",
-    "given_flags",
-    "refuse_idle",
-    "required_setting",
-    "seed_setting",
-    "setting",
-    "settings_of",
-]
-
 _KEY = "setting"
 Implied = Mapping[str, object]
 SEED_HELP = "Random seed."

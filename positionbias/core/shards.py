@@ -24,22 +24,6 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.records import Passage
 from positionbias.core.seal import AGAIN
 
-__all__ = [
-    "CHECKSUM_MODULUS",
-    "Shard",
-    "Strings",
-    "check_count",
-    "columns_checksum",
-    "encoded_batches",
-    "not_unicode",
-    "open_shard",
-    "read_shard",
-    "rows_checksum",
-    "shard_files",
-    "write_encoded",
-    "write_shard",
-]
-
 BATCH_PASSAGES = 4_096
 BATCH_BYTES = 4 << 20
 CHECKSUM_MODULUS = 1 << 128

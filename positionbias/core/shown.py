@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-__all__ = ["Shown"]
-
 
 def _showing() -> Any:
     """Return the module behind ``Shown``, imported by name, as core imports no part above it."""

@@ -14,8 +14,6 @@ from positionbias.core.schema import Count, Name
 from positionbias.core.seal import AGAIN, verified
 from positionbias.core.shards import check_count
 
-__all__ = ["ANSWERS", "KIND", "QRELS", "QUERIES", "SplitFacts", "read_table"]
-
 KIND = "collection"
 _OPTIONAL = frozenset({"fields", "start", "end"})
 QUERIES = pa.schema(

@@ -19,14 +19,6 @@ from positionbias.core.progress import remark
 if TYPE_CHECKING:
     from ctypes import CDLL
 
-__all__ = [
-    "USUAL_WORDS",
-    "UsualWords",
-    "load_blingfire",
-    "remark_other_splitter",
-    "splitter_of",
-]
-
 UsualWords = Literal["blingfire", "unicode"]
 _FILES = {"Windows": "blingfiretokdll.dll", "Darwin": "libblingfiretokdll.dylib"}
 

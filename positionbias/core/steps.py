@@ -36,18 +36,6 @@ from positionbias.core.schema import converted
 from positionbias.core.seal import CACHE, as_signed, seal_file, signed
 from positionbias.core.verify import verify
 
-__all__ = [
-    "DoneBefore",
-    "MapShards",
-    "Receipt",
-    "carry_out",
-    "digest_of",
-    "finished",
-    "job_of",
-    "make_shards",
-    "published_by",
-]
-
 Item = TypeVar("Item")
 Facts = TypeVar("Facts")
 MapShards = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]

@@ -28,18 +28,6 @@ if TYPE_CHECKING:
     Item = TypeVar("Item")
     Out = TypeVar("Out")
 
-__all__ = [
-    "end_workers",
-    "exit_code",
-    "held_back",
-    "interruptibly",
-    "leave_at_once",
-    "raise_in_worker",
-    "raise_when_stopped",
-    "stopped",
-    "system_default",
-]
-
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # seconds: ``timeout`` and some schedulers signal a process and then its group, as one request
 _SAME = 2.0

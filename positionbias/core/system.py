@@ -15,22 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import IO, Any
 
-__all__ = [
-    "OPENS_FOLDERS",
-    "address_space",
-    "block_signals",
-    "c_function",
-    "end_in",
-    "flush",
-    "load",
-    "processor_quota",
-    "processors",
-    "reserve",
-    "restore_signals",
-    "signal_numbers",
-    "unblock_signals",
-]
-
 OPENS_FOLDERS = hasattr(
     os, "O_DIRECTORY"
 )  # Windows opens none: there no folder can be synced, and names in it are used by path

@@ -16,16 +16,6 @@ from typing import Any, TextIO, cast
 
 from positionbias.core.errors import escaped
 
-__all__ = [
-    "PLAIN",
-    "guard_streams",
-    "guarded_streams",
-    "json_line",
-    "neutral",
-    "to_person",
-    "unguarded",
-]
-
 
 def neutral(text: str) -> str:
     """Escape unprintable characters, except line breaks and tabs.

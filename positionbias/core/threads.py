@@ -20,8 +20,6 @@ TYPE_CHECKING = False  # as in the package's __init__
 if TYPE_CHECKING:
     from collections.abc import MutableMapping
 
-__all__ = ["cores", "let_threads_sleep", "own_gpu", "share_devices", "share_the_machine"]
-
 _worker: int | None = None  # the number of this process among the workers of its command
 _WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY")
 

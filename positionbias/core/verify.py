@@ -14,8 +14,6 @@ from positionbias.core.manifest import check_sizes, manifest_path, read_manifest
 from positionbias.core.progress import remark
 from positionbias.core.seal import CACHE, MANIFEST, check_file, unnamed_files
 
-__all__ = ["Verified", "manifests_in", "verify"]
-
 
 @dataclass(frozen=True, slots=True)
 class Verified:

@@ -19,8 +19,6 @@ from positionbias.core.records import Qrel
 from positionbias.core.shards import Shard, read_shard, write_encoded
 from positionbias.core.steps import MapShards
 
-__all__ = ["Part", "Split", "copy_passages", "parts_of"]
-
 _BATCH = 65_536
 
 

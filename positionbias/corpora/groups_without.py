@@ -27,8 +27,6 @@ from positionbias.core.steps import MapShards
 from positionbias.corpora.left_out import LEFT_OUT, NAMED_BY, LeftOut, What, write_ledger
 from positionbias.corpora.without import removal_job
 
-__all__ = ["groups_without"]
-
 LEDGER = "groups.jsonl"
 
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-__all__ = ["LEFT_OUT", "NAMED_BY", "REMOVABLE", "LeftOut", "What", "write_ledger"]
-
 LEFT_OUT = "left_out"  # the folder of ledgers, and what a manifest's content calls their counts
 What = Literal["queries", "passages"]
 REMOVABLE: tuple[What, ...] = get_args(What)

@@ -26,8 +26,6 @@ from positionbias.core.split_tables import KIND
 from positionbias.core.steps import MapShards
 from positionbias.corpora.copied import Split, copy_passages, parts_of
 
-__all__ = ["SEPARATOR", "merge", "under"]
-
 SEPARATOR = ":"
 
 

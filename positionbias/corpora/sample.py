@@ -29,8 +29,6 @@ from positionbias.core.split_tables import KIND
 from positionbias.core.steps import MapShards
 from positionbias.corpora.copied import Split, copy_passages, parts_of
 
-__all__ = ["SampleSettings", "sample"]
-
 SHARDS = 64  # of the sample: small shards are joined with neighbouring ones
 
 

@@ -28,8 +28,6 @@ from positionbias.core.steps import MapShards
 from positionbias.corpora.copied import Split, copy_passages, parts_of
 from positionbias.corpora.left_out import LEFT_OUT, LeftOut, write_ledger
 
-__all__ = ["removal_job", "without"]
-
 
 def without(
     collection: Collection,

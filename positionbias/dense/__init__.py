@@ -1,5 +1,3 @@
 """Dense retrieval: one vector per passage of a collection, and search for those nearest to a
 query.
 """
-
-__all__: list[str] = []

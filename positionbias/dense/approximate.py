@@ -23,7 +23,7 @@ from positionbias.core.files import remove
 from positionbias.core.manifest import Manifest, package_versions, provenance
 from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import Progress, step
-from positionbias.core.run import order_by_score
+from positionbias.core.rank_order import order_by_score
 from positionbias.dense.exact import Found
 from positionbias.dense.passage_blocks import Rows
 from positionbias.dense.settings import Ann, AnnSettings
@@ -31,8 +31,6 @@ from positionbias.dense.similarity import inner_products
 from positionbias.dense.vector_range import VectorRange
 from positionbias.dense.vectors import Vectors
 from positionbias.firststage.kept_index import open_or_build
-
-__all__ = ["AnnIndex", "AnnRange", "IndexOpener", "OpenedIndex", "check_faiss", "open_ann"]
 
 INDEX = "index.faiss"
 _TRAINED_ON = 50  # vectors per list to learn its centroid

@@ -33,8 +33,6 @@ from positionbias.dense.vector_range import VectorRange, opened_everywhere
 from positionbias.dense.vectors import Vectors
 from positionbias.ranking.config import pick_device
 
-__all__ = ["RANGE", "ByRange", "ExactRange", "RangeFinder"]
-
 RANGE = 1 << 18  # vectors: 32 shards
 
 

@@ -21,7 +21,6 @@ from positionbias.core.files import sha256_file
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
-    MANIFEST,
     Manifest,
     input_ref,
     package_versions,
@@ -31,6 +30,7 @@ from positionbias.core.manifest import (
 from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import Progress, step
 from positionbias.core.publish import resumable_folder
+from positionbias.core.seal import MANIFEST
 from positionbias.core.splitter import USUAL_WORDS, splitter_of
 from positionbias.core.steps import make_shards
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
@@ -40,8 +40,6 @@ from positionbias.dense.vectors import ID_COLUMN, IDS, KIND, SHARD_PASSAGES, SHA
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import Served
 from positionbias.ranking.config import Elsewhere, RankingConfig, Spread
-
-__all__ = ["encode_collection"]
 
 _ID_ROWS = 1 << 16
 _NOTES = (

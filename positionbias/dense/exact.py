@@ -19,8 +19,6 @@ from positionbias.core.progress import Progress, step
 from positionbias.dense.nearest import FEWEST_ROWS, Block, held_bytes, nearest, tile_rows
 from positionbias.dense.on_device import MOST_NUMBERS, nearest_on_device
 
-__all__ = ["Found", "Searched", "exact_search", "least_memory", "queries_at_once"]
-
 Found = tuple[np.ndarray, np.ndarray]  # rows (n,) int64 and their scores (n,) float32, best first
 
 _GIB = 1 << 30

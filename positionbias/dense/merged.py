@@ -13,8 +13,6 @@ import pyarrow as pa
 from positionbias.dense.exact import Found
 from positionbias.dense.vectors import descending_rows
 
-__all__ = ["Best", "read_found", "write_found"]
-
 _CELLS = 1 << 20  # merged at once
 
 

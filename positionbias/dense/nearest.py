@@ -23,8 +23,6 @@ from positionbias.dense.onednn_products import products_here
 from positionbias.dense.products import BLOCK, Hits, Products, below, growth
 from positionbias.dense.similarity import RESCORE, UNIT, Similarity, Sized, check_width
 
-__all__ = ["FEWEST_ROWS", "Block", "Neighbours", "held_bytes", "nearest", "tile_rows"]
-
 Block = tuple[np.ndarray, np.ndarray]  # numbers (n,) int64, vectors (n, dim)
 
 MOST_ROWS, FEWEST_ROWS = 32_768, 16  # of a tile; longer tiles gain nothing

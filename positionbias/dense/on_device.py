@@ -35,8 +35,6 @@ from positionbias.dense.similarity import NOT_FINITE, Sized, check_width
 from positionbias.dense.sums import paired_sums
 from positionbias.models.transfer import Fetched, send
 
-__all__ = ["MOST_NUMBERS", "DeviceSearch", "full_precision", "nearest_on_device"]
-
 MOST_NUMBERS = 1 << 32  # vectors; their numbers share 64 bits with a score
 _MORE = 32  # candidates beyond those expected
 _FEW = 16  # one in so many open tests changes no width

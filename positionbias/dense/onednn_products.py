@@ -37,12 +37,6 @@ from positionbias.dense.products import (
     true_places,
 )
 
-__all__ = [
-    "OneDnnProducts",
-    "SievedProducts",
-    "products_here",
-]
-
 _HALF = 2.0**-8  # the relative error of rounding to bfloat16
 _MANY = 1_024  # tests
 

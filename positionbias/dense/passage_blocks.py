@@ -16,8 +16,6 @@ from positionbias.core.progress import Progress
 from positionbias.dense.single_vectors import SingleVectors, length_one
 from positionbias.models.transfer import short_turns
 
-__all__ = ["READ_PASSAGES", "EncodedBlock", "RowIds", "RowTexts", "Rows", "encoded_blocks"]
-
 READ_PASSAGES = 2_048  # passages read at once and batched by length
 # of a vector's length: twice what float16 loses of numbers from 6·10⁻⁵ to 65,504
 _ROUNDING = 2.0**-10

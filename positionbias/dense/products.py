@@ -21,21 +21,6 @@ import numpy as np
 
 from positionbias.dense.similarity import UNIT
 
-__all__ = [
-    "BLOCK",
-    "PART",
-    "UNDERFLOW",
-    "Hits",
-    "NumpyProducts",
-    "Products",
-    "Tile",
-    "below",
-    "cut_parts",
-    "growth",
-    "lengths64",
-    "true_places",
-]
-
 PART, BLOCK = 512, 1_024  # tests and rows of one product, which stays in a core's cache
 UNDERFLOW = 1e-30  # more than products lose where float32 has no smaller numbers
 

@@ -9,11 +9,9 @@ from itertools import islice
 import numpy as np
 
 from positionbias.core.errors import naming_text
-from positionbias.core.run import Ranking
+from positionbias.core.rank_order import Ranking
 from positionbias.dense.exact import Found
 from positionbias.dense.single_vectors import SingleVectors, length_one
-
-__all__ = ["QUERY_BLOCK", "DenseQueries", "query_blocks"]
 
 QUERY_BLOCK = 16_384  # queries read and encoded at once: about 45 MB at 384 numbers a vector
 

@@ -25,8 +25,9 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.own_passages import without_own
 from positionbias.core.publish import refuse_existing, resumable_folder
+from positionbias.core.rank_order import Ranking
 from positionbias.core.retrieval import Retrieval
-from positionbias.core.run import Ranking, write_rankings
+from positionbias.core.run_files import write_rankings
 from positionbias.core.steps import MapShards
 from positionbias.dense.approximate import AnnRange, IndexOpener, OpenedIndex, check_faiss
 from positionbias.dense.by_range import RANGE, ByRange, ExactRange, RangeFinder
@@ -39,8 +40,6 @@ from positionbias.dense.vector_range import cut_ranges, opened_everywhere
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.config import RankingConfig
-
-__all__ = ["DenseRetrieved", "retrieve_dense"]
 
 _WORK = ".search"
 _NOTES = (

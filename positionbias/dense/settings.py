@@ -8,19 +8,6 @@ from typing import Literal, get_args
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import check_settings, given_flags, setting
 
-__all__ = [
-    "ANN",
-    "DENSE_DEPTH",
-    "INDEXES",
-    "MEMORY",
-    "ON_DISK",
-    "Ann",
-    "AnnSettings",
-    "DenseSearch",
-    "Index",
-    "OnDisk",
-]
-
 OnDisk = Literal["float16", "float32"]
 ON_DISK: tuple[OnDisk, ...] = get_args(OnDisk)  # the first is the default
 Index = Literal["exact", "hnsw", "ivf"]

@@ -8,17 +8,6 @@ import numpy as np
 
 from positionbias.core.errors import InputError
 
-__all__ = [
-    "NOT_FINITE",
-    "RESCORE",
-    "UNIT",
-    "Similarity",
-    "Sized",
-    "check_width",
-    "cosines",
-    "inner_products",
-]
-
 Similarity = Literal["cosine", "dot"]
 
 NOT_FINITE = (

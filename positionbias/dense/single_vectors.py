@@ -21,8 +21,6 @@ from positionbias.models.transfer import Fetched
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.config import Elsewhere, RankingConfig
 
-__all__ = ["EncoderElsewhere", "SingleVectors", "length_one"]
-
 _SIMILARITIES = ("cosine", "dot")
 _Encode = Callable[[Sequence[Any]], tuple[Tensor, Tensor]]
 

@@ -25,8 +25,6 @@ from positionbias.dense.vectors import SHARD_PASSAGES, descending_rows
 from positionbias.models.protocols import Served
 from positionbias.ranking.config import Elsewhere
 
-__all__ = ["StreamedVectors"]
-
 
 class StreamedVectors:
     """Vectors for a search, without a file; each iteration of ``blocks`` encodes all passages.

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from torch import Tensor
 
-__all__ = ["paired_sums"]
-
 _LEAF, _LANES = 128, 8
 
 

@@ -12,8 +12,6 @@ from positionbias.core.errors import bad_input
 from positionbias.core.seal import verified
 from positionbias.dense.nearest import Block
 
-__all__ = ["stored_blocks"]
-
 
 def stored_blocks(paths: Sequence[Path | str], rows: int = 16_384) -> Iterator[Block]:
     """Yield blocks of vectors ``(n, dim)`` from ``.npy`` files, numbered from 0 through all files

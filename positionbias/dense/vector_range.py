@@ -14,8 +14,6 @@ from positionbias.dense.nearest import Block
 from positionbias.dense.passage_blocks import Rows
 from positionbias.dense.vectors import Vectors, descending_rows
 
-__all__ = ["VectorRange", "cut_ranges", "opened_everywhere"]
-
 
 def cut_ranges(vectors: Vectors, size: int) -> list[Rows]:
     """Cut the rows into ranges of whole shards, of ``size`` vectors each where that is a multiple

@@ -42,8 +42,6 @@ from positionbias.dense.vector_blocks import stored_blocks
 if TYPE_CHECKING:
     from positionbias.models.checkpoint import Checkpoint
 
-__all__ = ["IDS", "ID_COLUMN", "KIND", "SHARDS", "SHARD_PASSAGES", "Vectors", "descending_rows"]
-
 KIND = "vectors"
 SHARDS, IDS = "vectors", "ids.arrow"
 SHARD_PASSAGES = 8_192

@@ -17,8 +17,6 @@ from positionbias.core.threads import cores
 if TYPE_CHECKING:
     from positionbias.core.steps import MapShards
 
-__all__ = ["ENGINES", "Engine", "open_engine"]
-
 Made = TypeVar("Made")
 ENGINES = ("local", "ray")
 VARIABLE = "POSBIAS_ENGINE"

@@ -24,8 +24,6 @@ from positionbias.core.threads import share_devices
 if TYPE_CHECKING:
     from multiprocessing.queues import SimpleQueue
 
-__all__ = ["check_workers", "map_shards", "processes", "watch_the_parent"]
-
 Item = TypeVar("Item")
 Out = TypeVar("Out")
 _OWN_SIGNAL, _LOOK = 0.5, 1.0  # seconds

@@ -25,18 +25,6 @@ from positionbias.core.steps import MapShards
 from positionbias.engine.local import check_workers
 from positionbias.engine.ray_driver import RETRIES, RayEndedError, drivers, import_ray, ray_ended
 
-__all__ = [
-    "RETRIES",
-    "SECONDS_TO_STOP",
-    "Place",
-    "given_up",
-    "in_order_of_long",
-    "no_gpu",
-    "ray_tasks",
-    "result_of",
-    "work",
-]
-
 Item = TypeVar("Item")
 Out = TypeVar("Out")
 SECONDS_TO_ANSWER, SECONDS_TO_STOP = 10.0, 10.0

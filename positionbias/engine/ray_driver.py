@@ -22,8 +22,6 @@ from positionbias.core.publish import GO_ON
 from positionbias.core.system import unblock_signals
 from positionbias.engine.local import watch_the_parent
 
-__all__ = ["RETRIES", "RayEndedError", "drivers", "import_ray", "ray_ended"]
-
 SECONDS_TO_END = 30.0
 # Ray's socket paths are some 80 characters longer than this, and 107 is the limit
 LONGEST_TEMPORARY = 20

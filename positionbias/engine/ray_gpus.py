@@ -11,17 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
-from positionbias.engine.ray import (
-    RETRIES,
-    SECONDS_TO_STOP,
-    Place,
-    given_up,
-    no_gpu,
-    result_of,
-    work,
-)
-
-__all__ = ["in_order_on_gpus"]
+from positionbias.engine.ray import SECONDS_TO_STOP, Place, given_up, no_gpu, result_of, work
+from positionbias.engine.ray_driver import RETRIES
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")

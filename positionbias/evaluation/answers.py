@@ -4,14 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = [
-    "LEVEL",
-    "MARGIN",
-    "Compared",
-    "compared",
-    "is_significant",
-]
-
 LEVEL = 0.05
 MARGIN = 0.03  # a study's change whose whole interval lies within ±3 % counts as none [decision]
 

@@ -27,33 +27,6 @@ from scipy import sparse, stats
 from positionbias.core.interval import Interval
 from positionbias.core.seeds import generator
 
-__all__ = [
-    "FEW",
-    "FEWEST",
-    "LEVEL",
-    "RESAMPLES",
-    "TOO_FEW",
-    "Clusters",
-    "Replicates",
-    "Resamples",
-    "Span",
-    "bootstrap_mean",
-    "bounded",
-    "cluster_labels",
-    "cluster_queries",
-    "jackknife_error",
-    "means_left_out",
-    "means_without",
-    "percentile_interval",
-    "replicated_means",
-    "resampled_means",
-    "resampled_sums",
-    "span_of",
-    "sums_by_cluster",
-    "t_interval",
-]
-
-
 RESAMPLES = 2_000
 LEVEL = 0.95
 FEW = 30  # up to this number of clusters, the interval is the jackknife's

@@ -20,8 +20,6 @@ from positionbias.evaluation.judgements import Judgements
 if TYPE_CHECKING:
     import ir_measures
 
-__all__ = ["by_ir_measures", "falling_scores"]
-
 _LOWEST = -1  # not relevant; pytrec_eval writes outside its tables for a lower grade
 _Grades = dict[str, dict[str, int]]
 _Scores = dict[str, dict[str, float]]

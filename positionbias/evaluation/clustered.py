@@ -27,8 +27,6 @@ from positionbias.evaluation.bootstrap import (
 )
 from positionbias.evaluation.significance import corrected
 
-__all__ = ["POWER", "Estimate", "clustered_mean", "family_wise", "joined_error"]
-
 POWER = 0.8
 _NOTHING = 1e-12  # rounding error of a spread, relative to the values
 

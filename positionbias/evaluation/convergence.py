@@ -31,16 +31,6 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.schema import read_as
 from positionbias.core.seal import AGAIN
 
-__all__ = [
-    "LEAST_RISE",
-    "UNFINISHED",
-    "Ending",
-    "Finish",
-    "ended_name",
-    "ending_of_run",
-    "finish_of",
-]
-
 BLOCKS = 5
 LEAST = 4  # validations
 # nDCG@10 from the first block to the last; a slower rise changes no conclusion [decision]

@@ -14,8 +14,6 @@ from typing import Generic, TypeVar
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.seeds import drawn_order
 
-__all__ = ["FOLDS", "CrossValidated", "check_folds", "cross_validate", "query_folds"]
-
 FOLDS = 5
 _DECIMALS = 12  # means that differ only by rounding are ties
 Setting = TypeVar("Setting", bound=Hashable)

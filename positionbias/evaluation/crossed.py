@@ -52,20 +52,6 @@ from positionbias.evaluation.bootstrap import (
 )
 from positionbias.evaluation.clustered import Estimate
 
-__all__ = [
-    "ENOUGH",
-    "LEAST",
-    "OVER_QUERIES",
-    "OVER_TRAININGS",
-    "Components",
-    "Crossed",
-    "crossed",
-    "crossed_groups",
-    "mean_by_query",
-    "over_trainings",
-    "speaks_of_method",
-]
-
 LEAST = 3  # trainings needed for an interval over trainings
 ENOUGH = 5  # trainings that allow a statement about the method with any interval
 OVER_TRAININGS = "over trainings and queries"

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.rank_order import Ranking
 from positionbias.core.records import Qrel
-from positionbias.core.run import Ranking, Run, strictly_decreasing
-
-__all__ = ["DepthChoice", "apply_depth", "tune_depth"]
+from positionbias.core.run import Run
+from positionbias.core.run_files import strictly_decreasing
 
 # Depths whose means differ by less are tied: summing the same terms in another order changes a mean
 # by about 1e-16.

@@ -16,8 +16,6 @@ from positionbias.evaluation.measures import JUDGED, Evaluator, canonical, measu
 from positionbias.evaluation.records import Comparison, PerQuery, Result
 from positionbias.evaluation.significance import adjust, compare
 
-__all__ = ["Evaluated", "check_run", "evaluate_runs"]
-
 
 def check_run(run: Run, collection: Collection, split: str) -> None:
     """Check that every passage and query of a run is in the collection.

@@ -11,8 +11,6 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 
-__all__ = ["FirstRanks", "first_ranks"]
-
 
 @dataclass(frozen=True, slots=True)
 class FirstRanks:

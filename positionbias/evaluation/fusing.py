@@ -8,8 +8,6 @@ from typing import Literal, get_args
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import check_settings, setting
 
-__all__ = ["FUSIONS", "Fusing", "Fusion", "K"]
-
 Fusion = Literal["z-scores", "reciprocal-ranks"]
 FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 K = 60  # Cormack et al.'s

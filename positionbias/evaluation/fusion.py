@@ -24,13 +24,13 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.publish import atomic_file, refuse_existing
+from positionbias.core.rank_order import order_by_score
 from positionbias.core.rows import Collected
-from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
+from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run_files import strictly_decreasing
 from positionbias.core.shown import Shown
 from positionbias.evaluation.convergence import Ending, Finish, ending_of_run
 from positionbias.evaluation.fusing import Fusing, Fusion, K
-
-__all__ = ["Fused", "equal_again", "fuse", "fuse_runs", "z_scores"]
 
 NOTES = (
     (

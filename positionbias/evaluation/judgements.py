@@ -14,8 +14,6 @@ from positionbias.core.errors import InputError
 from positionbias.core.records import HIGHEST_GRADE, Qrel
 from positionbias.core.run import Run
 
-__all__ = ["Judgements", "Retrieved"]
-
 
 class Retrieved(NamedTuple):
     """The judged passages that a run retrieves, by query and rank: three int64 arrays ``(found,)``,

@@ -41,8 +41,6 @@ from positionbias.evaluation.random_splits import mark_queries
 from positionbias.evaluation.records import LeakedAndClean, MeanOfPart, PerQuery, Result
 from positionbias.evaluation.two_means import difference_of_groups
 
-__all__ = ["leaked_results", "unpaired_difference"]
-
 
 def unpaired_difference(
     first: np.ndarray,

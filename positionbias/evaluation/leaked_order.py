@@ -16,8 +16,6 @@ from positionbias.evaluation.random_splits import Marked, random_parts
 from positionbias.evaluation.rank_correlation import agreement
 from positionbias.evaluation.records import LeakedOrder
 
-__all__ = ["order_found"]
-
 SPLITS = 1_999
 
 

@@ -20,8 +20,6 @@ from positionbias.evaluation.records import (
 )
 from positionbias.evaluation.significance import BONFERRONI, HOLM
 
-__all__ = ["evaluation_rows"]
-
 
 def evaluation_rows(
     made: Collected, results: Iterable[Result], remarks: Mapping[str, Sequence[str]]

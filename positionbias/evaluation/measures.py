@@ -24,16 +24,6 @@ from positionbias.evaluation.records import PerQuery, Result
 if TYPE_CHECKING:
     import ir_measures
 
-__all__ = [
-    "JUDGED",
-    "Evaluator",
-    "canonical",
-    "evaluate_run",
-    "measured",
-    "parse_measure",
-    "per_query",
-]
-
 JUDGED = "Judged@10"  # the judged share of the first 10, at any grade
 # other spellings: of tables, papers and trec_eval; case and a cutoff as in ndcg_cut_10 are read as
 # well

@@ -31,8 +31,6 @@ from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL, cluster_queries
 from positionbias.evaluation.clustered import Estimate
 
-__all__ = ["STRATA", "mirror_weights", "moved_effect"]
-
 STRATA = 10
 CLUSTERS_A_STRATUM = 20  # use fewer strata if a stratum would have fewer clusters
 # ridge relative to a column's weight: keeps a covariate without spread, or a stratum without draws,

@@ -18,8 +18,6 @@ from positionbias.evaluation.judgements import Judgements, Retrieved
 if TYPE_CHECKING:
     import ir_measures
 
-__all__ = ["Prepared", "has_arrays", "prepared"]
-
 Prepared = Callable[[Retrieved], np.ndarray]
 PERSISTENCE = 0.8  # of a reader of RBP
 

@@ -13,8 +13,6 @@ import numpy as np
 
 from positionbias.evaluation.rank_correlation import kendall
 
-__all__ = ["order_agreement", "swaps"]
-
 _DECIMALS = 12  # means that differ only by rounding are ties
 
 

@@ -16,8 +16,6 @@ from positionbias.core.errors import SettingError
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import cluster_queries
 
-__all__ = ["PERMUTATIONS", "sign_flip_p"]
-
 PERMUTATIONS = 10_000
 _BLOCK_DRAWS = 2_000_000
 # of the largest sum: an arrangement below the observed only by rounding counts as equal

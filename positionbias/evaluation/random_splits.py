@@ -27,8 +27,6 @@ import numpy as np
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import cluster_queries
 
-__all__ = ["Marked", "Parts", "mark_queries", "random_parts"]
-
 STRATA = 5
 SMALLEST = 6  # units of a class of difficulty
 _BLOCK = 4_000_000  # numbers held at a time

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Agreement", "agreement", "kendall"]
-
 _DECIMALS = 12  # means that differ only by rounding are ties
 
 

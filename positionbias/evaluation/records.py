@@ -9,18 +9,6 @@ from typing import TypeVar
 from positionbias.core.interval import Interval
 from positionbias.core.json_text import JsonObject
 
-__all__ = [
-    "TEXTS",
-    "Comparison",
-    "Facts",
-    "LeakedAndClean",
-    "LeakedOrder",
-    "MeanOfPart",
-    "PerQuery",
-    "Result",
-    "of_type",
-]
-
 P = TypeVar("P")
 TEXTS = ("original", "rotated")  # the test or training passages
 

@@ -34,17 +34,6 @@ from positionbias.evaluation.bootstrap import (
 from positionbias.evaluation.permutation import sign_flip_p
 from positionbias.evaluation.records import Comparison
 
-__all__ = [
-    "BONFERRONI",
-    "CORRECTIONS",
-    "HOLM",
-    "adjust",
-    "clustered_p",
-    "clusters_by_passage",
-    "compare",
-    "corrected",
-]
-
 HOLM, BONFERRONI = CORRECTIONS = ("holm", "bonferroni")
 # Values that differ only by rounding must tie in the Wilcoxon ranks, and a difference of 1e-17 must
 # count as 0.

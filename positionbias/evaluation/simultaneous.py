@@ -37,8 +37,6 @@ from positionbias.evaluation.bootstrap import (
 )
 from positionbias.evaluation.clustered import POWER
 
-__all__ = ["Simultaneous", "from_replicates", "simultaneous"]
-
 DRAWS = 100_000
 _NOTHING = 1e-12  # rounding error of a spread, relative to a contrast's largest value
 

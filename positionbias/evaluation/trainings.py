@@ -33,19 +33,6 @@ from positionbias.evaluation.crossed import (
 from positionbias.evaluation.records import Comparison
 from positionbias.evaluation.significance import compare
 
-__all__ = [
-    "Change",
-    "Repeat",
-    "Values",
-    "change_over",
-    "changes",
-    "compare_trainings",
-    "figures_over",
-    "mean_interval",
-    "paired",
-    "query_means",
-]
-
 Repeat = tuple[int | None, int | None]  # training seed, rotation draw
 Values = Mapping[str, float]  # by query
 

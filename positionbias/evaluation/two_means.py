@@ -15,8 +15,6 @@ from positionbias.evaluation.bootstrap import (
 )
 from positionbias.evaluation.clustered import clustered_mean, joined_error
 
-__all__ = ["difference_of_groups"]
-
 
 def difference_of_groups(
     first: np.ndarray,

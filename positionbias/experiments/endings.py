@@ -12,8 +12,6 @@ from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, Record, records_of, said
 from positionbias.report.table import RowTable, Value
 
-__all__ = ["SHOWN", "ending_sentences", "ending_warnings", "training_section"]
-
 SERIES = ("loss", "validation nDCG@10", "MATS", "pair accuracy", "score margin")  # that are drawn
 
 TRAININGS = RowTable(

@@ -21,7 +21,8 @@ from positionbias.core.files import read_json
 from positionbias.core.interval import Interval
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected
-from positionbias.core.run import Run, read_rankings, read_run
+from positionbias.core.run import Run, read_run
+from positionbias.core.run_files import read_rankings
 from positionbias.core.seeds import drawn_order
 from positionbias.evaluation.answers import Compared, compared
 from positionbias.evaluation.convergence import Ending
@@ -42,13 +43,6 @@ from positionbias.positions.debias import rotation_of
 from positionbias.positions.rewrite import Rewritten
 from positionbias.positions.rotation_facts import add_rotation as add_counts
 from positionbias.training.measured import training_rows
-
-__all__ = [
-    "FIRST_STAGE", "LOOKED_AT", "POSITION_ONLY", "Systems", "Tested", "Trial", "add_contents",
-    "add_rotation", "against", "as_ended", "check_candidates", "check_splits", "checkpoint_facts",
-    "drawn_queries", "ending_at", "judgements", "over", "own_judgements", "system_cells",
-    "trial_inputs",
-]  # fmt: skip
 
 FIRST_STAGE, POSITION_ONLY = "bm25", "position-only"  # kinds of systems beside models
 

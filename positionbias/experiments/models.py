@@ -17,17 +17,13 @@ from positionbias.core.manifest import manifest_if_any
 from positionbias.core.operation import Given, Parameter, made_of, settings_parameters
 from positionbias.core.places import input_place, model_place
 from positionbias.core.settings import Setting, check_once, flag_of, flags_as, setting
-from positionbias.models.kinds import KINDS, begins_with, config_class
+from positionbias.models.kinds import begins_with, config_class
+from positionbias.models.shapes import KINDS
 from positionbias.training.config import TrainConfig, settle_steps
 from positionbias.training.quick import quick_shape, quick_training
 
 if TYPE_CHECKING:
     from positionbias.training.plan import TrainPlan
-
-__all__ = [
-    "CANDIDATES", "DRAWS", "ModelOptions", "ModelSettings", "SEEDS", "SeveralTrainings", "TEACHER",
-    "model_parameters", "models_of", "with_assignments",
-]  # fmt: skip
 
 OWN = ("seed",)  # settings for which the study has options
 # one form of warm-up replaces the other

@@ -23,8 +23,6 @@ from positionbias.experiments.step import Steps
 from positionbias.models.torch_threads import torch_threads
 from positionbias.ranking.config import pick_device
 
-__all__ = ["in_parts"]
-
 Item = TypeVar("Item")
 Out = TypeVar("Out")
 

@@ -14,11 +14,6 @@ from positionbias.report.record import Record, said
 from positionbias.report.table import RowTable, Value
 from positionbias.report.tiles import Answer, Answered, Question
 
-__all__ = [
-    "EFFECT_NOTE", "IDLE", "OVER_NOTE", "SHOWN", "TRAIN_LONGER", "capital", "comparison_cells",
-    "comparison_question", "comparison_text", "named", "parts_of",
-]  # fmt: skip
-
 # the papers' names, those of the position-bias paper in its order
 MODELS = {
     "bert_cat": "BERT_CAT",

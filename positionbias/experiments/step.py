@@ -32,8 +32,6 @@ from positionbias.core.seal import MANIFEST
 from positionbias.core.settings import settings_of
 from positionbias.core.steps import Receipt, carry_out, finished, read_receipt
 
-__all__ = ["Planned", "Steps", "record_of", "same_settings"]
-
 RECEIPTS = "steps"
 PLAN, DONE, TO_MAKE = "plan", "done before", "to be made"
 # seconds: a process of a killed command, or of a machine that is lost, may be at a step for a

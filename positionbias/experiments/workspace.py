@@ -65,7 +65,8 @@ from positionbias.experiments.measured import checkpoint_facts, drawn_queries
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.parts import in_parts
 from positionbias.experiments.step import Planned, Steps, record_of
-from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
+from positionbias.firststage.bm25 import retrieve_run
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.checkpoint import LOG, Checkpoint, load_checkpoint, save_remedied
 from positionbias.models.remedies import AnyRemedy
 from positionbias.positions.debias import debias
@@ -80,8 +81,6 @@ from positionbias.text.overlap import position_only
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.state import unfinished
 from positionbias.training.train import train_model
-
-__all__ = ["Workspace", "position_only_run", "step"]
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")

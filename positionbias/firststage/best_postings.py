@@ -16,8 +16,6 @@ from scipy.sparse._sparsetools import csc_matvec
 
 from positionbias.firststage.bm25s_build import BESTS, DATA, INDICES, INDPTR, PLACES, RANKS
 
-__all__ = ["Found", "Postings", "add_scores"]
-
 Found = tuple[np.ndarray, np.ndarray]
 _RANGE = 1 << 19  # rows whose sums are made at a time
 # every idf is positive, so 0 means no shared term

@@ -30,19 +30,7 @@ from positionbias.core.run import Run, write_run
 from positionbias.core.steps import MapShards
 from positionbias.firststage.bm25s_index import open_bm25s
 from positionbias.firststage.lucene import open_lucene
-from positionbias.firststage.settings import BACKENDS, PRESETS, Bm25Settings
-
-__all__ = [
-    "BACKENDS",
-    "DEPTH",
-    "PRESETS",
-    "Bm25Index",
-    "Bm25Settings",
-    "Retrieved",
-    "open_index",
-    "retrieve",
-    "retrieve_run",
-]
+from positionbias.firststage.settings import BACKENDS, Bm25Settings
 
 DEPTH = 100  # passages kept per query
 

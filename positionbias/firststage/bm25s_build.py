@@ -47,21 +47,6 @@ from positionbias.firststage.passage_order import places_by_id
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import Analyzer, TermNumbers
 
-__all__ = [
-    "BESTS",
-    "DATA",
-    "INDICES",
-    "INDPTR",
-    "METHOD",
-    "PARAMS",
-    "PLACES",
-    "RANKS",
-    "TERMS",
-    "build_bm25s",
-    "check_bm25s",
-    "write_postings",
-]
-
 METHOD = "lucene"  # bm25s's name for Lucene's variant of the formula
 DATA, INDICES, INDPTR = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
 PARAMS, TERMS, PLACES, BESTS = "params.index.json", "terms.arrow", "places.npy", "bests.npy"

@@ -30,8 +30,6 @@ from positionbias.firststage.passage_order import StoredIds, order_checksum
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import ANALYSIS, Analyzer
 
-__all__ = ["Bm25sIndex", "MappedIndex", "open_bm25s"]
-
 FACTS = {"backend": "bm25s", "method": METHOD, "analysis": ANALYSIS}
 _LAYOUT = 3
 _CHUNK = 32  # queries per task of a worker

@@ -20,8 +20,6 @@ from typing import Any
 
 from positionbias.core.errors import DependencyError
 
-__all__ = ["EXTRA", "anserini_jar", "find_java", "java_class"]
-
 EXTRA = 'pip install "positionbias[lucene]"'
 JAVA = 21  # Anserini's target version; Lucene maps files best with exactly this one
 

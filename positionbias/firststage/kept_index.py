@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from positionbias.core.errors import PositionBiasError, StorageError
-from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
+from positionbias.core.manifest import Manifest, read_manifest, write_manifest
 from positionbias.core.publish import resumable_folder
-from positionbias.core.seal import verified
-
-__all__ = ["open_or_build"]
+from positionbias.core.seal import MANIFEST, verified
 
 Index = TypeVar("Index")
 

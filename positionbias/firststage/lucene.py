@@ -31,8 +31,6 @@ from positionbias.firststage.java import anserini_jar, java_class
 from positionbias.firststage.kept_index import open_or_build
 from positionbias.firststage.settings import Bm25Settings
 
-__all__ = ["ANALYSIS", "LuceneIndex", "build_lucene", "open_lucene"]
-
 ANALYSIS = (
     "Anserini's DefaultEnglishAnalyzer: Lucene's standard tokens, lower case, English possessives "
     "and stop words, Porter stemmer"

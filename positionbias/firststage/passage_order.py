@@ -13,8 +13,6 @@ import pyarrow.compute as pc
 from positionbias.core.collection import Collection
 from positionbias.core.shards import read_shard
 
-__all__ = ["StoredIds", "order_checksum", "places_by_id"]
-
 
 def _chunks(collection: Collection) -> list[pa.Array]:
     return [

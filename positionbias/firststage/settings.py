@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from positionbias.core.settings import check_settings, declared_setting, setting, settings_of
 
-__all__ = ["BACKENDS", "PRESETS", "Bm25Search", "Bm25Settings"]
-
 BACKENDS = ("bm25s", "lucene")
 
 

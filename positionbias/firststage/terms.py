@@ -13,8 +13,6 @@ from bm25s.stopwords import STOPWORDS_EN
 
 from positionbias.text.clusters import bigrams, with_clusters
 
-__all__ = ["ANALYSIS", "Analyzer", "TermNumbers", "words"]
-
 # A word keeps an inner apostrophe, so that the stemmer can remove a possessive ("Rome's" → "rome").
 _WORD = re.compile(r"\w+(?:'\w+)*")
 ANALYSIS = (

@@ -20,8 +20,6 @@ from positionbias.formats.columns import Columns
 from positionbias.formats.table_files import Table, open_table
 from positionbias.formats.table_values import MisfitError, RowCounts, id_of, read_rows
 
-__all__ = ["AttachedAnswers", "attach_answers"]
-
 _NOTES = (
     (
         "Answers without a start whose text is not in their passage (ignoring case) are left out "

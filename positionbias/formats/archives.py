@@ -14,8 +14,6 @@ from positionbias.core.files import decompressed, input_errors
 from positionbias.formats.unix_compress import MAGIC as LZW
 from positionbias.formats.unix_compress import open_lzw
 
-__all__ = ["HEAD_BYTES", "archive_errors", "is_packed", "streams_in", "tar_files"]
-
 HEAD_BYTES = 1 << 12
 _DEEPEST = 6  # layers of archives and compressions [decision]
 _READ = 1 << 16

@@ -18,16 +18,6 @@ from positionbias.core.records import Qrel, Query
 from positionbias.formats.sources import Source
 from positionbias.formats.splits import Split, judged_split
 
-__all__ = [
-    "Attachment",
-    "attach",
-    "numbered_queries",
-    "parse_queries",
-    "read_judgements",
-    "read_queries",
-    "repeated_query",
-]
-
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 

@@ -43,8 +43,6 @@ from positionbias.formats.beir_files import (
 from positionbias.formats.posir import SpanCounts, answers_of_spans
 from positionbias.formats.row_blocks import RowBlock
 
-__all__ = ["BeirSource", "file_of_split", "import_beir"]
-
 LICENCE = (
     "each data set of BEIR has its own licence: see the table of data sets at "
     "https://github.com/beir-cellar/beir and the data set's own page"

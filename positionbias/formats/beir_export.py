@@ -21,8 +21,6 @@ from positionbias.formats.beir import file_of_split
 from positionbias.formats.beir_files import UNJUDGED
 from positionbias.formats.exported import write_export_manifest
 
-__all__ = ["Written", "write_beir"]
-
 _PASSAGES_AT_ONCE = 4_096
 
 

@@ -21,16 +21,6 @@ from positionbias.formats.json_lines import FIX, Bad, named, text_of
 from positionbias.formats.posir import SPAN_COLUMNS, EvidenceSpan, span_of
 from positionbias.formats.row_blocks import LineRows, RowBlock, parquet_blocks, parquet_columns
 
-__all__ = [
-    "SPLIT_OF_FILE",
-    "UNJUDGED",
-    "BeirFiles",
-    "Judgements",
-    "corpus_blocks",
-    "read_passages",
-    "read_queries",
-]
-
 _FIRST = ("train", "validation", "test")
 _PACKED = ("", ".gz", ".zst")
 _QRELS = ("qrels", "data", "default")

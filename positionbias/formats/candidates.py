@@ -28,8 +28,6 @@ from positionbias.core.run_files import rankings_of, write_rankings
 from positionbias.core.seeds import keys64
 from positionbias.formats.sources import Source
 
-__all__ = ["TOP1000_NOTE", "split_top1000", "top1000_rankings", "trec_rankings", "write_candidates"]
-
 TOP1000_NOTE = (
     "The file has neither scores nor ranks: a query's passages are ranked in the order of its "
     "lines, which says nothing about relevance."

@@ -13,8 +13,6 @@ from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.settings import check_settings, setting
 
-__all__ = ["SPLIT_WORDS", "Columns"]
-
 # where the user names none, the first of these in the table is used
 _USUAL: Mapping[str, str] = {
     "passage": "passage context passage_text positive document text contents content chunk body",

@@ -9,8 +9,6 @@ from positionbias.core.key_map import KeyMap
 from positionbias.core.records import Passage
 from positionbias.core.seeds import keys64
 
-__all__ = ["ClashError", "distinct"]
-
 _BATCH = 65_536
 
 

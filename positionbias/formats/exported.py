@@ -7,15 +7,13 @@ from pathlib import Path
 
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import (
-    MANIFEST,
     Manifest,
     input_ref,
     package_versions,
     provenance,
     write_manifest,
 )
-
-__all__ = ["write_export_manifest"]
+from positionbias.core.seal import MANIFEST
 
 
 def write_export_manifest(

@@ -32,8 +32,6 @@ from positionbias.core.split_tables import KIND
 from positionbias.formats.columns import SPLIT_WORDS
 from positionbias.formats.markup import plain_text
 
-__all__ = ["IrdsSource", "import_irds", "split_of"]
-
 Item = TypeVar("Item")
 NO_ANSWER = "No Answer Present."
 

@@ -27,8 +27,6 @@ from positionbias.formats.json_scanner import FIX, WHAT, Column, ColumnScanner
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["ColumnBlock", "column_blocks", "has_columns"]
-
 _FIRST_COLUMN = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"\\]*"\s*:\s*\{\s*(?:"[0-9]+"\s*:|\})')
 
 

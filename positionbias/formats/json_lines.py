@@ -10,8 +10,6 @@ from positionbias.core.blocks import Block
 from positionbias.core.errors import InputError
 from positionbias.core.json_text import parse_json
 
-__all__ = ["FIX", "Bad", "json_lines", "named", "text_of"]
-
 Bad = Callable[..., InputError]
 FIX = "fix the file or fetch it again"
 

@@ -13,8 +13,6 @@ from positionbias.core.budgets import LINE
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.json_text import DECODER
 
-__all__ = ["FIX", "ROWS_A_MARK", "WHAT", "Column", "ColumnScanner"]
-
 WHAT = "column-oriented JSON"
 FIX = "check that the file is complete, or fetch it again"
 ROWS_A_MARK = 256

@@ -11,8 +11,6 @@ from __future__ import annotations
 import re
 from html.entities import html5
 
-__all__ = ["INLINE", "collapse", "escape", "plain_text", "resolve"]
-
 # tags inside a word or a sentence; any other ends a word
 INLINE = frozenset(
     "a abbr b big cite code em font i ins kbd mark q s small span strike strong sub sup tt "

@@ -45,8 +45,6 @@ from positionbias.formats.splits import Split
 from positionbias.formats.triples import triple_passages, write_triples
 from positionbias.formats.validation_draw import part
 
-__all__ = ["FILE_OF_SPLIT", "LICENCE", "import_msmarco", "kind_of", "role_of", "tsv_passages"]
-
 LICENCE = (
     "MS MARCO (Microsoft; Nguyen et al. 2016, Bajaj et al. 2018): for non-commercial research; "
     "Microsoft grants no licence to the rights in the texts. See the terms and conditions on the "

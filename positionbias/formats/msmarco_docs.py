@@ -33,8 +33,6 @@ from positionbias.formats.release_import import ReleaseImport
 from positionbias.formats.release_settings import MsmarcoDocsSettings
 from positionbias.formats.splits import Split
 
-__all__ = ["FIELDS", "import_msmarco_docs"]
-
 FIELDS = ("url", "title", "body")
 _ROLES = {
     "msmarco-docs.tsv": "collection",

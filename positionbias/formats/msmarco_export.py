@@ -23,8 +23,6 @@ from positionbias.core.steps import MapShards
 from positionbias.formats.exported import write_export_manifest
 from positionbias.formats.msmarco import FILE_OF_SPLIT
 
-__all__ = ["Written", "write_msmarco"]
-
 
 class Written(NamedTuple):
     """Counts of what was written, and of query fields and answers left out because the format does

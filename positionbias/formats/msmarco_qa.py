@@ -42,9 +42,8 @@ from positionbias.core.split_tables import KIND
 from positionbias.core.steps import MapShards, make_shards
 from positionbias.formats.msmarco import LICENCE
 from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, write_rows, write_split
-from positionbias.formats.msmarco_qa_rows import RowBlock, checked_rows, qa_blocks
-
-__all__ = ["SPLITS", "QaSource", "import_msmarco_qa"]
+from positionbias.formats.msmarco_qa_rows import checked_rows, qa_blocks
+from positionbias.formats.row_blocks import RowBlock
 
 SPLITS = ("train", "validation", "test")
 _COMMAND = "import msmarco-qa"

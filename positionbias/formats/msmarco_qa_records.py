@@ -16,9 +16,8 @@ from positionbias.core.collection_writer import SplitWriter
 from positionbias.core.errors import bad_input
 from positionbias.core.records import Answer, Qrel, Query
 from positionbias.core.seeds import keys64
-from positionbias.formats.msmarco_qa_rows import UNKNOWN, RowBlock, checked_rows
-
-__all__ = ["PASSAGE_ID", "pair_hashes", "write_rows", "write_split"]
+from positionbias.formats.msmarco_qa_rows import UNKNOWN, checked_rows
+from positionbias.formats.row_blocks import RowBlock
 
 PASSAGE_ID = "msmarco qa passage id"  # the purpose that keys the hash
 _SECOND_HASH = "msmarco qa passage check"

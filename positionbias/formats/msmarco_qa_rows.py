@@ -25,8 +25,6 @@ from positionbias.formats.json_columns import column_blocks, has_columns
 from positionbias.formats.json_lines import FIX, Bad, named, text_of
 from positionbias.formats.row_blocks import LineRows, RowBlock, parquet_blocks
 
-__all__ = ["COLUMNS", "UNKNOWN", "Candidate", "Row", "RowBlock", "checked_rows", "qa_blocks"]
-
 COLUMNS = ("answers", "passages", "query", "query_id", "query_type", "wellFormedAnswers")
 _REQUIRED = ("passages", "query", "query_id")
 UNKNOWN = -1  # written by the Hub where is_selected is absent

@@ -34,8 +34,6 @@ from positionbias.formats.release_import import ReleaseImport
 from positionbias.formats.release_settings import ReleaseSettings
 from positionbias.formats.splits import Split
 
-__all__ = ["SPLIT", "import_orcas"]
-
 SPLIT = "orcas"
 LICENCE = (
     "ORCAS (Microsoft; Craswell et al. 2020): for non-commercial research; Microsoft grants no "

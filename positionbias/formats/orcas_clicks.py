@@ -25,8 +25,6 @@ from positionbias.core.seeds import keys64
 from positionbias.formats.attach import numbered_queries, repeated_query
 from positionbias.formats.sources import Source
 
-__all__ = ["Lines", "TrecForm", "write_clicks"]
-
 Item = TypeVar("Item")
 BATCH = 65_536
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)

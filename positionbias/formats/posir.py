@@ -18,8 +18,6 @@ from typing import Any
 from positionbias.core.records import Answer, Passage, Qrel, relevant_passages
 from positionbias.formats.json_lines import FIX, Bad, named
 
-__all__ = ["SPAN_COLUMNS", "EvidenceSpan", "SpanCounts", "answers_of_spans", "span_of"]
-
 SPAN_COLUMNS = ("pos_char_span", "pos_char_length")
 
 

@@ -42,8 +42,6 @@ from positionbias.formats.validation_draw import (
     sharing_passages,
 )
 
-__all__ = ["Held", "ReleaseImport", "ReleaseSource"]
-
 
 def _held(source: Source) -> list[Block]:
     """Return all blocks of an archive member, to keep when the archive moves on."""

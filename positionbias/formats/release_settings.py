@@ -10,8 +10,6 @@ from positionbias.core.places import Place
 from positionbias.core.settings import setting
 from positionbias.formats.validation_draw import ValidationDraw
 
-__all__ = ["KEEP_UNJUDGED", "SKIP", "MsmarcoDocsSettings", "MsmarcoSettings", "ReleaseSettings"]
-
 SKIP = "Do not read these files. Repeatable."
 KEEP_UNJUDGED = "Keep queries without a judgement in their splits."
 

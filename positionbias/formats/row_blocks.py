@@ -17,8 +17,6 @@ from positionbias.formats.json_lines import json_lines
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LineRows", "ParquetRows", "RowBlock", "parquet_blocks", "parquet_columns"]
-
 _BATCH = 512
 _BATCH_BYTES = 8 << 20
 

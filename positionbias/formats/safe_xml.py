@@ -13,8 +13,6 @@ from xml.parsers import expat
 from positionbias.core.errors import bad_input
 from positionbias.formats.markup import resolve
 
-__all__ = ["parse_xml"]
-
 _WHAT = "well-formed XML"
 
 

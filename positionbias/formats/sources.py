@@ -18,10 +18,9 @@ from positionbias.core.errors import bad_input
 from positionbias.core.files import decompressed, input_errors, open_bytes
 from positionbias.core.input_state import content_digest, file_state
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import MANIFEST, InputRef, input_ref
+from positionbias.core.manifest import InputRef, input_ref
+from positionbias.core.seal import MANIFEST
 from positionbias.formats.archives import archive_errors, tar_files
-
-__all__ = ["Release", "Source", "archive_members", "plain_name"]
 
 _ARCHIVES = (".tar", ".tgz")
 

@@ -22,8 +22,6 @@ from positionbias.formats.validation_draw import (
 if TYPE_CHECKING:
     from positionbias.core.collection_writer import CollectionWriter, SplitWriter
 
-__all__ = ["Split", "divide_split", "judged_split"]
-
 
 @dataclass(slots=True)
 class Split:

@@ -49,15 +49,6 @@ from positionbias.formats.validation_draw import (
     sharing_passages,
 )
 
-__all__ = [
-    "SquadSource",
-    "Written",
-    "import_squad",
-    "read_squad",
-    "write_squad",
-    "write_squad_release",
-]
-
 LICENCE = "CC BY-SA 4.0 (SQuAD; Rajpurkar et al. 2016, 2018)"
 ROLE_OF_SPLIT = {"train": "train", "validation": "train", "test": "test"}
 FILE_OF_ROLE = {"train": "train", "test": "dev"}

@@ -20,18 +20,6 @@ from positionbias.core.files import read_document, read_json
 from positionbias.core.json_text import JsonObject
 from positionbias.core.records import start_in
 
-__all__ = [
-    "VERSIONS",
-    "Article",
-    "Paragraph",
-    "Question",
-    "Span",
-    "SquadFile",
-    "line_of",
-    "read_squad",
-    "write_articles",
-]
-
 VERSIONS = {"1.1": "1.1", "v1.1": "1.1", "2.0": "2.0", "v2.0": "2.0"}
 # Every character that some reader takes for the end of a line or column. One space each keeps
 # offsets valid.

@@ -36,8 +36,6 @@ from positionbias.formats.table_files import Table, open_table, sources_of
 from positionbias.formats.table_values import RowCounts, read_rows
 from positionbias.formats.validation_draw import ValidationDraw
 
-__all__ = ["TableSource", "import_table"]
-
 _ALLOCATIONS = 200_000  # between two garbage collections
 _DRAWING = "drawing"  # the folder of training records until validation queries are drawn
 # odd factors that spread hashes over 64 bits before their sum becomes the hash of a pair or an

@@ -36,8 +36,6 @@ from positionbias.formats.json_lines import FIX, json_lines, named
 from positionbias.formats.row_blocks import parquet_blocks, parquet_columns
 from positionbias.formats.trec_import import split_and_name
 
-__all__ = ["Table", "load_hub", "open_table", "sources_of", "split_of_file"]
-
 _BATCH_ROWS = 4_096
 _BLOCK = 1 << 20  # bytes of text held in memory
 _BOM = b"\xef\xbb\xbf"

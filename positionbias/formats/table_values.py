@@ -15,8 +15,6 @@ from positionbias.core.records import HIGHEST_GRADE, start_in
 from positionbias.core.schema import NAME
 from positionbias.formats.columns import SPLIT_WORDS
 
-__all__ = ["MisfitError", "RowCounts", "id_of", "read_rows"]
-
 MOST_CLASSES = 20  # of labels without a grade that are named
 
 _SIMPLE = {str, int, bool, type(None), list, dict}  # what ``_plain`` leaves as it is

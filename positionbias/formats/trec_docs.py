@@ -34,8 +34,6 @@ from positionbias.core.settings import setting
 from positionbias.formats.markup import collapse, plain_text
 from positionbias.formats.safe_xml import parse_xml
 
-__all__ = ["CONTENT_TAGS", "DOC_START", "KINDS", "Reading", "recognise", "read_documents"]
-
 KINDS = ("sgml", "nyt", "wapo")
 CONTENT_TAGS = ("TEXT", "HEADLINE", "TITLE", "HL", "HEAD", "TTL", "DD", "DATE", "LP", "LEADPARA")
 DOC_START = re.compile(rb"<DOC\s{0,8}>", re.IGNORECASE)

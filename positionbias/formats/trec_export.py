@@ -21,8 +21,6 @@ from positionbias.formats.exported import write_export_manifest
 from positionbias.formats.markup import escape
 from positionbias.formats.trec_topics import FIELD_TAGS, LABEL, is_field_name
 
-__all__ = ["Written", "write_trec"]
-
 _TAGS = {name: tag for tag, name in FIELD_TAGS.items()}
 _PRINTED = {"description": "Description:", "narrative": "Narrative:"}
 

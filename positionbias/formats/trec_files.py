@@ -27,8 +27,6 @@ from positionbias.formats.archives import HEAD_BYTES, is_packed, streams_in
 from positionbias.formats.sources import Source
 from positionbias.formats.trec_docs import DOC_START, recognise
 
-__all__ = ["Bundle", "Places", "bundles", "document_blocks"]
-
 _SCAN = 1 << 16
 _TAG = 16  # more than the longest form of <DOC>
 

@@ -27,8 +27,6 @@ from positionbias.formats.trec_docs import KINDS, Reading, read_documents
 from positionbias.formats.trec_files import Bundle, Places, bundles
 from positionbias.formats.trec_topics import read_topic_files
 
-__all__ = ["import_trec", "split_and_name"]
-
 SplitFiles = Sequence[tuple[str, Path | str]]
 _LICENCES = {
     "sgml": (

@@ -26,15 +26,6 @@ from positionbias.core.records import Query
 from positionbias.formats.markup import INLINE, collapse, plain_text
 from positionbias.formats.safe_xml import parse_xml
 
-__all__ = [
-    "FIELD_TAGS",
-    "LABEL",
-    "is_field_name",
-    "parse_tagged",
-    "read_topic_files",
-    "read_topics",
-]
-
 _WANTED = "TREC topics: <top> … </top>, XML, or lines of id, tab, text"
 FIELD_TAGS = {
     "num": "number",

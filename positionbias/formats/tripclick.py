@@ -44,8 +44,6 @@ from positionbias.formats.trec_files import document_blocks
 from positionbias.formats.trec_topics import parse_tagged
 from positionbias.formats.triples import write_triples
 
-__all__ = ["DCTR", "documents", "import_tripclick"]
-
 GROUPS = ("head", "torso", "tail")
 DCTR = "dctr"
 PARTS = {"train": "train", "val": "validation", "test": "test"}

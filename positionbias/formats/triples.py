@@ -32,8 +32,6 @@ from positionbias.core.shards import Strings, open_shard, read_shard
 from positionbias.core.steps import MapShards
 from positionbias.formats.sources import Source
 
-__all__ = ["split_triple", "text_id", "triple_passages", "write_triples"]
-
 SPLIT = "train"
 _BATCH = 4_096
 _HASH = "text of a triple"

@@ -13,8 +13,6 @@ from typing import IO, TypeVar, cast
 from positionbias.core.budgets import check_ratio
 from positionbias.core.errors import InputError, bad_input
 
-__all__ = ["MAGIC", "open_lzw", "with_own_stack"]
-
 T = TypeVar("T")
 MAGIC = b"\x1f\x9d"
 _IN_MEMORY = 64 << 20

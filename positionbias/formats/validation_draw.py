@@ -15,17 +15,6 @@ from positionbias.core.records import Answer, Qrel, Query, relevant_passages
 from positionbias.core.seeds import key64
 from positionbias.core.settings import check_settings, seed_setting, setting
 
-__all__ = [
-    "DrawnQueries",
-    "HeldOut",
-    "HoldOut",
-    "ValidationDraw",
-    "check_validation",
-    "draw_validation",
-    "part",
-    "sharing_passages",
-]
-
 Record = TypeVar("Record", Query, Qrel, Answer)
 _NEAR = 0.9  # the share of --validation-queries that whole articles must reach
 

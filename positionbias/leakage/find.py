@@ -27,8 +27,6 @@ from positionbias.leakage.pairs import LEXICAL, SEMANTIC, Pair
 from positionbias.leakage.queries import FieldText, TrainSource, is_empty
 from positionbias.leakage.settings import FIELDS, THRESHOLD, FindSettings
 
-__all__ = ["Encode", "encoded", "find_pairs"]
-
 Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
 ENCODE_TEXTS = 8_192  # texts per call of the encoder
 MEMORY = 1 << 30  # bytes for the search by cosine

@@ -49,12 +49,6 @@ from positionbias.evaluation.bootstrap import LEVEL
 from positionbias.leakage.pairs import LABELS, Ids, Pair, best_by_pair, read_pairs
 from positionbias.leakage.settings import SampleSettings
 
-__all__ = [
-    "PRECISION", "Labelled", "Rule", "Share", "Stratum", "calibrate", "calibration_rows",
-    "most_similar", "precision_from", "read_labels", "review_rows", "sample_rows",
-    "stratified_sample", "wilson",
-]  # fmt: skip
-
 PRECISION = 0.9
 PER_TEST = 5  # pairs of a test query that are reviewed, as in the paper
 ROUNDING = 1e-12

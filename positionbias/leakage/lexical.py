@@ -33,16 +33,6 @@ from bm25s.stopwords import STOPWORDS_EN_PLUS
 
 from positionbias.firststage.terms import words
 
-__all__ = [
-    "Rarity",
-    "TermIndex",
-    "TextTerms",
-    "coefficients",
-    "comparable",
-    "one_entity",
-    "read_terms",
-]
-
 JACCARD, CONTAINMENT = 0.6, 1.0  # the lowest of a pair
 _HAIR = 1e-9  # tolerance, as 0.6 · 5 is slightly above 3
 _APOSTROPHES = str.maketrans("’‘`´", "''''")

@@ -15,11 +15,6 @@ from positionbias.leakage.pairs import SEMANTIC, Pair
 from positionbias.leakage.queries import FieldText
 from positionbias.leakage.settings import FIELDS, Detector
 
-__all__ = [
-    "MEANING", "PAPER", "STUDY", "TARGETS", "WORDS", "add_published", "collected", "found_rows",
-    "target_of",
-]  # fmt: skip
-
 STUDY = "leaked queries"  # of all rows about pairs of queries, and training sets with them
 MEANING, WORDS = "candidates by meaning", "candidates by words alone"
 ALL, UNION = "all sources", "union"

@@ -31,13 +31,6 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.json_text import parse_json
 from positionbias.core.publish import atomic_file
 
-__all__ = [
-    "DETECTORS", "DIFFERENT", "LABELS", "LEXICAL", "OVERLAP_DETECTORS", "PAIRS", "SCORES",
-    "SEMANTIC", "TYPES", "UNTYPED", "Cause", "Ids", "Pair", "best_by_pair", "label_names",
-    "leaked_tests", "pairs_file", "parse_labels", "read_pairs", "set_aside", "write_pairs",
-    "write_sheet",
-]  # fmt: skip
-
 PAIRS = "pairs.jsonl"  # in a folder written by ``find``
 SEMANTIC, LEXICAL = "semantic", "lexical"  # the detectors of ``find``
 OVERLAP_DETECTORS = ("exact", "ngram")

@@ -19,17 +19,6 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.records import Query
 from positionbias.leakage.settings import FIELDS
 
-__all__ = [
-    "FieldText",
-    "TrainSource",
-    "add_variants",
-    "collection_source",
-    "field_texts",
-    "is_empty",
-    "tsv_queries",
-    "tsv_source",
-]
-
 _VARIANT = re.compile(r"variant\d*\Z")
 _WORD = re.compile(r"\w")
 

@@ -19,11 +19,6 @@ from positionbias.core.settings import (
 )
 from positionbias.leakage.pairs import SCORES
 
-__all__ = [
-    "FIELDS", "KINDS", "THRESHOLD", "Detector", "FindSettings", "Kind", "LeakedSettings",
-    "LeakingPairs", "SampleSettings",
-]  # fmt: skip
-
 Detector = Literal["semantic", "lexical", "both"]
 Kind = Literal["no", "msm", "test"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

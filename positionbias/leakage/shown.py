@@ -12,8 +12,6 @@ from positionbias.leakage.measured import MEANING, PAPER, STUDY, WORDS
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.table import RowTable, Value, where_printed
 
-__all__ = ["SHOWN"]
-
 PUBLISHED = (
     f"{PAPER}, whose threshold is a cosine of 0.91 by paraphrase-MiniLM-L6-v2; its union is of "
     "title, description and variants."

@@ -50,11 +50,6 @@ from positionbias.leakage.pairs import Pair, pairs_file, read_pairs, set_aside
 from positionbias.leakage.queries import is_empty
 from positionbias.leakage.settings import LeakedSettings, LeakingPairs
 
-__all__ = [
-    "DEPTH", "LeakedInputs", "Material", "Source", "Topic", "leaked_groups",
-    "leaking_queries", "read_topics", "set_rows", "write_leaked_set",
-]  # fmt: skip
-
 TIMES = 2  # uses of a topic in a set of kind test, as in the paper
 DEPTH = 100  # candidates of a query from which negatives are drawn, as in the paper
 COMMAND = "trainset leaked"

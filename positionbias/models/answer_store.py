@@ -22,8 +22,6 @@ import xxhash
 from positionbias.core.errors import InputError, StorageError
 from positionbias.core.files import home, refuse_links, storage_errors
 
-__all__ = ["FOLDER", "AnswerStore", "answer_key"]
-
 FOLDER = ".answers"  # under $POSBIAS_HOME; no name that is looked up begins with a dot
 _SEAL = 8  # bytes
 _AT_ONCE = 500  # keys in one query; SQLite's oldest limit is 999

@@ -8,8 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-__all__ = ["RelativePositions", "attend"]
-
 
 class RelativePositions(nn.Module):
     """Two learned vectors for each distance −k … k between terms; a distance beyond them counts as

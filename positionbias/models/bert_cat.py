@@ -23,8 +23,6 @@ from positionbias.models.sentence_transformers import DENSE, ENCODER, write_cros
 from positionbias.models.shapes import BertCatConfig, Head
 from positionbias.models.tensors import FACTS, FIX, load_weights, read_shape, save_tensors
 
-__all__ = ["BertCat"]
-
 WEIGHTS = "model.safetensors"
 # times the room for a pair: which text of a pair is cut by one piece more depends on their whole
 # lengths

@@ -20,8 +20,6 @@ from positionbias.models.sentence_transformers import write_bi_encoder
 from positionbias.models.shapes import BertDotConfig
 from positionbias.models.tensors import read_shape
 
-__all__ = ["BertDot"]
-
 
 def _prompted(texts: Sequence[str], prompt: str) -> Sequence[str]:
     return [prompt + text for text in texts] if prompt else texts

@@ -30,8 +30,6 @@ from torch import Tensor, nn
 from positionbias.core.errors import SettingError
 from positionbias.models.remedies import Calibration
 
-__all__ = ["Pooling", "calibrating", "evened_out", "exchangeable", "pooling_of", "use_calibration"]
-
 Pooling = Literal["cls", "mean", "lasttoken"]  # as sentence-transformers names them
 POOLINGS: tuple[Pooling, ...] = ("cls", "mean", "lasttoken")
 _NAME = "positionbias_calibrated"  # of our attention among transformers'

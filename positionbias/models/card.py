@@ -14,8 +14,6 @@ from positionbias.core.manifest import Manifest, input_name
 from positionbias.models.encoder_source import MINILM
 from positionbias.models.layout import architecture, has_modules
 
-__all__ = ["CARD", "model_card"]
-
 CARD = "README.md"
 _MINILM = "sentence-transformers/all-MiniLM-L6-v2"  # the model in the package of the extra
 _CLASSES = {

@@ -7,8 +7,6 @@ import json
 import re
 from typing import Any
 
-__all__ = ["order_in", "without_reasoning"]
-
 _NAMES = (
     r"(?:[\w-]+:)?(?:think|thinking|thought|thoughts|reason|reasoning|reflection|analysis|"
     r"scratchpad)"

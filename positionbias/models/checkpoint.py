@@ -25,15 +25,10 @@ import torch
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import (
-    MANIFEST,
-    Manifest,
-    package_versions,
-    read_manifest,
-    write_manifest,
-)
+from positionbias.core.manifest import Manifest, package_versions, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.schema import read_as
+from positionbias.core.seal import MANIFEST
 from positionbias.core.splitter import remark_other_splitter
 from positionbias.evaluation.convergence import Ending, ended_name
 from positionbias.models.bert_dot import BertDot
@@ -44,7 +39,7 @@ from positionbias.models.endpoints import open_endpoint
 from positionbias.models.foreign import check_model_folder, load_foreign
 from positionbias.models.hub import push_checkpoint
 from positionbias.models.identity import model_checksum
-from positionbias.models.kinds import KINDS, model_class
+from positionbias.models.kinds import model_class
 from positionbias.models.layout import OURS, has_modules
 from positionbias.models.prompts import OWN, Prompts, remark_prompts
 from positionbias.models.protocols import AnyRanker, Ranker
@@ -57,19 +52,9 @@ from positionbias.models.remedied import (
     remedied_checksum,
 )
 from positionbias.models.remedies import AnyRemedy, read_remedy
+from positionbias.models.shapes import KINDS
 from positionbias.models.tensors import FACTS, FIX
 from positionbias.models.user_code import is_code_name, load_user_code, user_model
-
-__all__ = [
-    "Checkpoint",
-    "TrainingLog",
-    "load_checkpoint",
-    "read_log",
-    "save_checkpoint",
-    "save_remedied",
-    "shape_of",
-    "user_checkpoint",
-]
 
 KIND = "checkpoint"
 LOG = "training.json"

@@ -20,8 +20,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-__all__ = ["has_classifier", "linear_of", "with_classifier"]
-
 # small enough for tanh to be the identity in float32, large enough for products with a state to be
 # normal numbers in float16
 _SCALE = 2.0**-12

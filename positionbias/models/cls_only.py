@@ -14,8 +14,6 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-__all__ = ["ARRANGEMENTS", "HEADS", "Arrangement", "cls_logits", "cls_states", "hooked"]
-
 
 @dataclass(frozen=True, slots=True)
 class Arrangement:

@@ -20,8 +20,6 @@ from positionbias.models.sentence_transformers import PROJECTION, write_multi_ve
 from positionbias.models.shapes import ColBERTConfig
 from positionbias.models.tensors import load_weights, read_shape, save_tensors
 
-__all__ = ["ColBERT"]
-
 WEIGHTS = "model.safetensors"
 
 

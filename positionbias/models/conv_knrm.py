@@ -18,8 +18,6 @@ from positionbias.models.shapes import ConvKNRMConfig
 from positionbias.models.word_model import WordModel
 from positionbias.text.vocabulary import Vocabulary
 
-__all__ = ["ConvKNRM"]
-
 
 class ConvKNRM(WordModel):
     """The model, over the words' vectors t of a text.

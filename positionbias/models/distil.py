@@ -41,8 +41,6 @@ from positionbias.models.torch_threads import torch_threads
 from positionbias.models.vector_file import save_vectors
 from positionbias.text.vocabulary import Vocabulary, known_words
 
-__all__ = ["distil", "frequency_weights", "principal_components", "word_states"]
-
 # root mean square of the written values: as GloVe's, and as TK's random word vectors
 DEVIATION = 0.4
 PIECES = 64  # pieces read of a word: longer words are addresses and accidents

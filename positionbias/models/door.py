@@ -18,8 +18,6 @@ from positionbias.core.json_text import JsonObject
 from positionbias.models import door_rules as rules
 from positionbias.models.sentence_transformers import MODEL, MODULES, TRANSFORMER
 
-__all__ = ["check_door", "module_records"]
-
 _DO = (
     "give another model, or take the key out of a copy of it if it works without: code that a "
     "checkpoint names is never run here"

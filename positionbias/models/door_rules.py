@@ -14,11 +14,6 @@ from typing import Any
 
 from positionbias.core.json_text import Json, JsonObject
 
-__all__ = [
-    "GENERATION", "MODEL", "PART", "PLAIN", "PROCESSOR", "ROUTER", "TOKENIZER", "TRANSFORMER",
-    "Rule", "config_offence", "offence",
-]  # fmt: skip
-
 # one or more words: no path, repository or dotted name (dots only before a digit, as in 4.1 or
 # apache-2.0)
 _WORDS = re.compile(r"(?:[\w +|,-]|\.(?=\d))*")

@@ -13,8 +13,6 @@ from torch import Tensor, nn
 from positionbias.models.encoder import Encoder, load_encoder
 from positionbias.models.protocols import Role, Tokens
 
-__all__ = ["DualEncoder"]
-
 _SIDES = ("query", "passage")
 
 

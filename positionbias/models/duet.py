@@ -27,8 +27,6 @@ from positionbias.models.shapes import DuetConfig
 from positionbias.models.tensors import FIX, load_weights, read_shape, save_tensors
 from positionbias.text.vocabulary import PADDING, words_of
 
-__all__ = ["Duet"]
-
 GRAPHS = "ngraphs.json"
 KEY = 1 << 24  # bound of the two parts of a word's key, which float32 holds exactly
 KNOWN_WORDS = 1 << 16  # words with cached n-graphs

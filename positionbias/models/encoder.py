@@ -36,17 +36,6 @@ from positionbias.models.offset import position_offset
 from positionbias.models.protocols import Tokens
 from positionbias.models.tensors import none_of, weight_errors
 
-__all__ = [
-    "NO_LIMIT",
-    "Encoder",
-    "load_encoder",
-    "open_encoder",
-    "quiet_transformers",
-    "read_pretrained",
-    "save_pretrained",
-    "unreadable",
-]
-
 _UNBOUNDED = 512  # tokens, if neither model nor tokenizer has a limit [decision]
 NO_LIMIT = 1_000_000  # a tokenizer without a limit has an astronomical one
 

@@ -19,8 +19,6 @@ from positionbias.core.found import names_of
 from positionbias.models.identity import MODULE_FOLDER
 from positionbias.models.tensors import FACTS
 
-__all__ = ["MINILM", "check_encoder_folder", "encoder_folder"]
-
 MINILM = "minilm"
 _OFFLINE_WAYS = (
     f"give the folder of an encoder that is on this machine, or {MINILM} (its weights come as a "

@@ -21,18 +21,6 @@ from torch import Tensor
 
 from positionbias.models.protocols import Tokens
 
-__all__ = [
-    "Frame",
-    "ReadsOtherwise",
-    "Template",
-    "assemble",
-    "check_reading",
-    "longest_first",
-    "plain_read",
-    "read_template",
-    "whole_texts",
-]
-
 _MOST_SAMPLE = 20_000  # numbers counted up in a long sample
 
 

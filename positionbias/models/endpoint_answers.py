@@ -9,8 +9,6 @@ import numpy as np
 
 from positionbias.models.endpoint_client import BadAnswer
 
-__all__ = ["by_index", "content", "finite", "listed"]
-
 _UNFINISHED = ("length", "max_tokens", "content_filter")
 
 

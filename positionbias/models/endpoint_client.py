@@ -25,17 +25,6 @@ from positionbias.core.seeds import below
 from positionbias.models.masked_key import without_key
 from positionbias.models.protocols import TOKEN_CHARACTERS
 
-__all__ = [
-    "AT_ONCE",
-    "BadAnswer",
-    "Batches",
-    "Client",
-    "Endpoint",
-    "Meter",
-    "Refused",
-    "endpoint_named",
-]
-
 AT_ONCE = 8  # requests
 TRIES, FIRST_TRIES = 7, 2  # tries of a request; before the first answer of all
 PAID_TRIES = 3  # tries of a request with unusable answers, which cost money

@@ -33,8 +33,6 @@ from positionbias.models.endpoint_client import (
 from positionbias.models.prompts import Prompts
 from positionbias.models.text_encoder import TextEncoder
 
-__all__ = ["ChatScorer", "EmbeddingEncoder", "RerankScorer", "open_endpoint"]
-
 BATCH = 32  # texts a request at first: the default limit of text-embeddings-inference [decision]
 # passages of a prompt, and the step to the next window in front of it, as in RankGPT
 WINDOW, STRIDE = 20, 10

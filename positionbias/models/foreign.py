@@ -39,8 +39,6 @@ from positionbias.models.sentence_transformers import MODEL
 from positionbias.models.shapes import BertCatConfig, BertDotConfig, MonoT5Config
 from positionbias.models.tensors import load_weights
 
-__all__ = ["Foreign", "check_model_folder", "load_foreign"]
-
 _RAW = (
     "not trained here; its scores are raw: logits before any activation, or the similarity of its "
     "vectors that it names"

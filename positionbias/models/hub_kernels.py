@@ -13,8 +13,6 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
 
-__all__ = ["no_kernels"]
-
 _WAYS = (("kernels", "get_kernel"), ("transformers.integrations.hub_kernels", "get_kernel_hub"))
 
 

@@ -12,8 +12,6 @@ from typing import Any
 from positionbias.core.files import sha256_file
 from positionbias.models.sentence_transformers import MODULES
 
-__all__ = ["MODULE_FOLDER", "model_checksum"]
-
 # sentence-transformers' names for module folders
 MODULE_FOLDER = re.compile(r"\d|(query|document)_\d")
 _SUFFIXES = (".json", ".model", ".jinja")

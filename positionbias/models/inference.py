@@ -22,8 +22,6 @@ from positionbias.models.onednn import multiplies_bfloat16
 from positionbias.models.openvino_encoder import openvino_encoder
 from positionbias.models.packed import packed_encoder
 
-__all__ = ["InferenceForm", "inference_form"]
-
 
 class InferenceForm(Protocol):
     """A form of an encoder that computes its last states, float32, of padded inputs

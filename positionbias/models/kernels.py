@@ -10,8 +10,6 @@ from torch import Tensor, nn
 
 from positionbias.models.shapes import KernelLayout
 
-__all__ = ["KernelPooling", "cosine_matrix", "kernel_means"]
-
 
 def kernel_means(layout: KernelLayout = "reference", count: int = 11) -> list[float]:
     """Return the kernels' centres µ, from high to low.

@@ -17,21 +17,6 @@ from positionbias.models.shapes import KINDS, Beginning, Kind
 if TYPE_CHECKING:
     from positionbias.models.protocols import Ranker
 
-__all__ = [
-    "KINDS",
-    "READ_AS",
-    "Beginning",
-    "Kind",
-    "begins_with",
-    "config_class",
-    "has_term_vectors",
-    "kind_named",
-    "learning_rates",
-    "model_class",
-    "model_over",
-    "scores_log_probabilities",
-]
-
 READ_AS = Setting(
     "What the model is, where its files do not say: bi-encoder for a plain encoder, mono_t5 for a "
     "T5. Of your own function, where its arguments do not tell: bi-encoder (texts → array) or "

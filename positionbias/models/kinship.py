@@ -11,8 +11,6 @@ from torch import Tensor
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.user_code import code_of
 
-__all__ = ["kinship", "shares_weights"]
-
 # Of each weight matrix the first rows are compared. Training changes weights little, and those of
 # independent trainings are uncorrelated: over 256 numbers or more, a correlation beyond 0.5 is
 # eight standard deviations from 0 [decision].

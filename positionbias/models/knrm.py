@@ -16,8 +16,6 @@ from positionbias.models.shapes import KNRMConfig
 from positionbias.models.word_model import WordModel
 from positionbias.text.vocabulary import Vocabulary
 
-__all__ = ["KNRM", "LOG_SHARE"]
-
 LOG_SHARE = 0.01  # the authors' factor of the logarithm, so that tanh does not saturate
 
 

@@ -20,19 +20,6 @@ from positionbias.core.files import read_json
 from positionbias.models.door import module_records
 from positionbias.models.sentence_transformers import IDENTITY, MODEL, MODULES, TRANSFORMER, TYPES
 
-__all__ = [
-    "FAMILIES",
-    "OURS",
-    "Family",
-    "Layout",
-    "UnsupportedLayout",
-    "architecture",
-    "has_modules",
-    "model_facts",
-    "read_family",
-    "read_layout",
-]
-
 Family = Literal["cross-encoder", "bi-encoder", "multi-vector", "sparse"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 # the families of our kinds

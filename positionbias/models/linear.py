@@ -20,8 +20,6 @@ from torch import Tensor, nn
 
 from positionbias.models.onednn import has_onednn
 
-__all__ = ["FastLinear", "Product", "linear", "product", "use_fast_linears"]
-
 
 def _multiply(rows: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Compute ``rows (n, i) · weight (o, i)ᵀ + bias``."""

@@ -9,8 +9,6 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote, unquote_plus
 
-__all__ = ["without_key"]
-
 _MASK, _WITHHELD = "[key]", "[a message that holds the key]"
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|[\"\\/bfnrt])")
 _LEAST = 4  # characters of an encoded key: fewer would mask words

@@ -23,8 +23,6 @@ from positionbias.models.relevance import log_relevance
 from positionbias.models.shapes import MonoT5Config
 from positionbias.models.tensors import read_shape
 
-__all__ = ["T5", "MonoT5", "load_t5"]
-
 # before the query, before the passage, and at the end
 _WORDS = ("Query:", "Document:", "Relevant:")
 _ANSWERS = ("false", "true")

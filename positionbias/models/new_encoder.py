@@ -31,8 +31,6 @@ from positionbias.models.settings import SPECIAL, EncoderSettings
 from positionbias.text.vocabulary import known_words
 from positionbias.text.word_pieces import learn_pieces
 
-__all__ = ["make_encoder"]
-
 KIND = "encoder"
 
 

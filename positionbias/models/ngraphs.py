@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["LONGEST", "NGraphs", "graphs_of"]
-
 LONGEST = 5  # characters of an n-graph
 _EDGE = "#"
 

@@ -15,8 +15,6 @@ from typing import Any
 
 from positionbias.core.errors import SettingError
 
-__all__ = ["check_offsets", "position_offset", "read_from"]
-
 _OFFSET: ContextVar[int] = ContextVar("position offset", default=0)
 
 

@@ -10,8 +10,6 @@ from threading import Barrier
 
 import torch
 
-__all__ = ["has_onednn", "multiplies_bfloat16", "thread_pool"]
-
 _SHAPES = "128"  # products that are kept prepared: several times those of a training step
 # of oneDNN, and of torch's layer above it
 _CACHES = ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY")

@@ -20,8 +20,6 @@ from torch import Tensor, nn
 
 from positionbias.models.cls_only import cls_states
 
-__all__ = ["OpenVINOEncoder", "openvino_encoder"]
-
 
 class _Named(nn.Module):
     """A model of named tensors as a function of tensors in order."""

@@ -26,8 +26,6 @@ from positionbias.models.linear import Product, product
 from positionbias.models.packed_attention import attend_packed
 from positionbias.models.streams import in_streams
 
-__all__ = ["PackedBatch", "PackedEncoder", "is_packable", "packed_encoder"]
-
 # computed by one thread on a CPU: of fewer, the weights' way from memory costs some percent; of
 # more, fewer threads have work
 _PART_TOKENS = 1_024

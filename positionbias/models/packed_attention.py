@@ -13,8 +13,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-__all__ = ["HALVES", "attend_packed", "packs_on"]
-
 HALVES = (torch.bfloat16, torch.float16)  # the types of flash attention
 _FLASH = (8, 0)  # the least compute capability of flash attention
 

@@ -22,8 +22,6 @@ from positionbias.models.packed import PackedBatch, PackedEncoder, packed_encode
 from positionbias.models.packed_attention import packs_on
 from positionbias.models.token_rows import TokenRows, TokenSource, cut_pairs
 
-__all__ = ["PackedPairs", "PackedVectors", "packed_pairs", "packed_vectors"]
-
 
 @dataclass(frozen=True, slots=True)
 class PackedPairs:

@@ -18,8 +18,6 @@ from positionbias.models.shapes import PACRRConfig
 from positionbias.models.word_model import WordModel
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary
 
-__all__ = ["PACRR", "inverse_frequency"]
-
 
 def inverse_frequency(passages_with: int, passages: int) -> float:
     """Return ln((N + 1) / (n + 1)) for a word in n of N passages: finite for n = 0, and never below

@@ -21,8 +21,6 @@ from positionbias.core.arrays import as_array
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.seeds import key64
 
-__all__ = ["permuted"]
-
 Score = Callable[[str, list[str]], Any]
 
 

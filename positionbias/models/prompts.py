@@ -15,8 +15,6 @@ from typing import Any, Self
 from positionbias.core.errors import DependencyError, bad_input
 from positionbias.core.progress import remark
 
-__all__ = ["OWN", "Prompts", "heard_prompt", "prompts_of_files", "remark_prompts"]
-
 _SHOWN = 4  # names of unused prompts
 
 

@@ -26,29 +26,6 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-__all__ = [
-    "TOKEN_CHARACTERS",
-    "UNKNOWN_ROOM",
-    "AnyRanker",
-    "CutSide",
-    "PassageEncoder",
-    "Ranker",
-    "Role",
-    "Served",
-    "ServedScorer",
-    "SingleVector",
-    "TermEncoder",
-    "TextScorer",
-    "TokenReader",
-    "Tokens",
-    "VariantScorer",
-    "cut_side",
-    "encodes_alone",
-    "known_room",
-    "pad_rows",
-    "token_reader",
-]
-
 Tokens = Sequence[int]
 Role = Literal["embedding", "kernels", "body"]
 CutSide = Literal["left", "right"]

@@ -7,8 +7,6 @@ from __future__ import annotations
 import torch.nn.functional as F
 from torch import Tensor
 
-__all__ = ["log_relevance"]
-
 
 def log_relevance(logits: Tensor) -> Tensor:
     """Compute log softmax(logits)₁ = log σ(l₁ − l₀), ``(n, 2)`` → ``(n,)`` (Nogueira et al. 2019

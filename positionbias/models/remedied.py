@@ -37,19 +37,6 @@ from positionbias.models.protocols import (
 )
 from positionbias.models.remedies import AnyRemedy, Calibration, Remedy
 
-__all__ = [
-    "MODEL",
-    "REMEDY",
-    "CalibratedEncoder",
-    "Remedied",
-    "RemediedEncoder",
-    "check_remedy",
-    "copy_model",
-    "remedied",
-    "remedied_checksum",
-    "trained_folder",
-]
-
 REMEDY, MODEL = "remedy.json", "model"
 _KIND = "remedied"
 

@@ -21,19 +21,9 @@ from itertools import pairwise
 from typing import ClassVar
 
 from positionbias.core.errors import SettingError
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.positions.rotate import rotate_at
-from positionbias.text.words import USUAL_WORDS, word_spans
-
-__all__ = [
-    "MOST_VARIANTS",
-    "REMEDIES",
-    "AnyRemedy",
-    "Calibration",
-    "Remedy",
-    "read_remedy",
-    "rotations",
-    "segments",
-]
+from positionbias.text.words import word_spans
 
 MOST_VARIANTS = 64
 

@@ -34,8 +34,6 @@ from positionbias.models.sbert_encoders import (
 )
 from positionbias.models.tensors import none_of
 
-__all__ = ["CrossEncoder", "load_by_library", "wrap_library_model"]
-
 _PAIRS = 32  # a cross-encoder's batch, the library's own default
 _DO = "give another model"
 

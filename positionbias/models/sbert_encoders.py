@@ -20,8 +20,6 @@ from positionbias.core.errors import bad_input
 from positionbias.models.prompts import OWN, Prompts, heard_prompt, remark_prompts
 from positionbias.models.protocols import CutSide
 
-__all__ = ["BiEncoder", "LibraryEncoder", "MultiVector", "ReadText", "Sparse", "check_padding"]
-
 # of the largest number: smaller changes of an output with the others in its batch are rounding
 _SAME = 1e-3
 _PROBE = "the lamp of the hall"

@@ -15,20 +15,6 @@ from pathlib import Path
 from positionbias.core.json_text import JsonObject
 from positionbias.core.publish import write_json
 
-__all__ = [
-    "DENSE",
-    "ENCODER",
-    "IDENTITY",
-    "MODEL",
-    "MODULES",
-    "PROJECTION",
-    "TRANSFORMER",
-    "TYPES",
-    "write_bi_encoder",
-    "write_cross_encoder",
-    "write_multi_vector",
-]
-
 DENSE = "2_Dense"
 ENCODER = "0_Transformer"
 PROJECTION = "1_Dense"

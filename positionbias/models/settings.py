@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import check_settings, seed_setting, setting
 
-__all__ = ["SPECIAL", "DistilSettings", "EncoderSettings"]
-
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 

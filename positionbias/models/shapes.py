@@ -11,28 +11,6 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import check_settings, flag_of, setting
 
-__all__ = [
-    "KERNEL_LAYOUTS",
-    "KINDS",
-    "POSITIONS",
-    "Beginning",
-    "BertCatConfig",
-    "BertDotConfig",
-    "ColBERTConfig",
-    "ConvKNRMConfig",
-    "DuetConfig",
-    "Head",
-    "KNRMConfig",
-    "KernelLayout",
-    "Kind",
-    "MonoT5Config",
-    "PACRRConfig",
-    "Pooling",
-    "Positions",
-    "Similarity",
-    "TKConfig",
-]
-
 Positions = Literal["sinusoid", "none", "relative"]
 POSITIONS: tuple[Positions, ...] = get_args(Positions)
 KernelLayout = Literal["reference", "even"]

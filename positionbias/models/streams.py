@@ -17,8 +17,6 @@ import torch
 
 from positionbias.models.onednn import thread_pool
 
-__all__ = ["in_streams"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 _MOST = 4  # as many as a batch on a CPU has parts; more threads are divided among them

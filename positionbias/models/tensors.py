@@ -16,17 +16,6 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.schema import read_as
 from positionbias.core.seal import verified
 
-__all__ = [
-    "FACTS",
-    "FIX",
-    "load_tensors",
-    "load_weights",
-    "none_of",
-    "read_shape",
-    "save_tensors",
-    "weight_errors",
-]
-
 Shape = TypeVar("Shape")
 FACTS = "posbias.json"
 FIX = "train again, or fetch the checkpoint again"

@@ -18,8 +18,6 @@ from positionbias.models.encoder import Encoder
 from positionbias.models.protocols import AnyRanker, TermEncoder, Tokens
 from positionbias.text.vocabulary import UNKNOWN
 
-__all__ = ["AllLayers", "ColBERTTerms", "WordPieces", "term_encoder"]
-
 AllLayers = Literal["all"]
 _FIRST = UNKNOWN + 1  # 0 and 1 are padding and unknown
 

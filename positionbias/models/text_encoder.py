@@ -20,8 +20,6 @@ from positionbias.core.errors import InputError, PositionBiasError, TextError, w
 from positionbias.models.prompts import Prompts
 from positionbias.models.protocols import UNKNOWN_ROOM
 
-__all__ = ["TextEncoder", "encoder_of_object"]
-
 AT_ONCE = 256  # texts in one call [decision]
 SAME = 0.01  # share of a vector's length: smaller changes between calls are rounding [decision]
 _PROBES = ["the lamp of the hall", "iron gate"]

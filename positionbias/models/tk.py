@@ -30,8 +30,6 @@ from positionbias.models.tk_weights import Setting
 from positionbias.models.word_model import WordModel
 from positionbias.text.vocabulary import PADDING, Vocabulary
 
-__all__ = ["TK", "TransformerLayer", "sinusoid_positions"]
-
 
 def sinusoid_positions(length: int, dimension: int) -> Tensor:
     """Compute position encodings ``(length, dimension)``: sine half, then cosine half, time scales

@@ -14,8 +14,6 @@ from positionbias.models.linear import linear
 from positionbias.models.tk_pack import Chunk, Pack, Text, Workspace
 from positionbias.models.tk_weights import Layer, Sums, Weights
 
-__all__ = ["PackedLayers"]
-
 aten = torch.ops.aten
 
 

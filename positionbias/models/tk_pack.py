@@ -12,8 +12,6 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-__all__ = ["Block", "Chunk", "Pack", "Text", "Workspace"]
-
 CHUNK = 1024  # rows that pass through the layers together: what they touch fits in the cache
 ROWS = 64  # a chunk's rows are a multiple of this, so that oneDNN prepares few sizes of products
 # pairs of words whose attention is computed together: short texts are too little work for a product

@@ -19,8 +19,6 @@ from positionbias.models.tk_layers import PackedLayers
 from positionbias.models.tk_pack import Pack
 from positionbias.models.tk_weights import Setting, Sums, Weights
 
-__all__ = ["contextualize", "cosines"]
-
 EPSILON = 1e-13  # added to a norm, as in ``kernels.cosine_matrix``
 
 

@@ -12,8 +12,6 @@ from torch import Tensor
 
 from positionbias.models.tk_pack import Workspace
 
-__all__ = ["PARTS", "Layer", "Setting", "Sums", "Weights"]
-
 # parameters of a layer: weight and bias of query, key, value, output, norm, expand, contract, last
 # norm
 PARTS = 16

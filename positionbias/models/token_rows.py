@@ -18,8 +18,6 @@ from positionbias.models.encoder_template import Frame, Template
 from positionbias.models.packed import PackedBatch
 from positionbias.models.transfer import send
 
-__all__ = ["TokenRows", "TokenSource", "cut_pairs"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenRows(Sequence[np.ndarray]):

@@ -10,8 +10,6 @@ from contextlib import contextmanager
 import torch
 from threadpoolctl import threadpool_limits
 
-__all__ = ["torch_threads"]
-
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:

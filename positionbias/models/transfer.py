@@ -10,8 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["Fetched", "send", "short_turns"]
-
 _TURN = 1e-4  # seconds
 
 

@@ -23,16 +23,6 @@ import torch
 from positionbias.core.errors import InputError, SettingError, where_raised
 from positionbias.models.text_encoder import TextEncoder, encoder_of_object
 
-__all__ = [
-    "TransformerScorer",
-    "UserFunction",
-    "UserModel",
-    "code_of",
-    "is_code_name",
-    "load_user_code",
-    "user_model",
-]
-
 _FORM = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 _CPU = torch.device("cpu")
 

@@ -21,8 +21,6 @@ from positionbias.core.seal import verified
 from positionbias.models.tensors import save_tensors
 from positionbias.models.wanted_vectors import WantedVectors
 
-__all__ = ["collect_file", "is_vector_file", "save_vectors"]
-
 _FIX = "distil the vectors again, or fetch the file again"
 _BLOCK = 1 << 14  # rows read at a time
 _LONGEST_HEADER = 100_000_000  # bytes; the format's own limit

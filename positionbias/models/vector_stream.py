@@ -17,8 +17,6 @@ from positionbias.core.budgets import check_ratio
 from positionbias.core.errors import bad_input
 from positionbias.core.files import input_errors, open_bytes
 
-__all__ = ["open_vectors"]
-
 _BUFFER = 1 << 20
 _WANTED = "a zip of one file of word vectors"
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from positionbias.core.errors import InputError, bad_input
 
-__all__ = ["WantedVectors", "WordVectors"]
-
 
 @dataclass(frozen=True, slots=True)
 class WordVectors:

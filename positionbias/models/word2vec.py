@@ -14,8 +14,6 @@ import numpy as np
 from positionbias.core.errors import InputError, bad_input
 from positionbias.models.wanted_vectors import WantedVectors
 
-__all__ = ["collect_binary"]
-
 _CHUNK = 1 << 22
 _LONGEST_WORD = 1 << 14  # bytes; a longer word is damage, and is not held in memory
 _FIX = "fetch the file again"

@@ -20,8 +20,6 @@ from positionbias.models.protocols import Role, Tokens, pad_rows
 from positionbias.models.tensors import FIX, load_weights, read_shape, save_tensors
 from positionbias.text.vocabulary import PADDING, Vocabulary
 
-__all__ = ["WordModel"]
-
 # passages processed together on a CPU: few enough for a layer's output to stay in the processor's
 # cache
 GROUP = 8

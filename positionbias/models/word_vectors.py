@@ -24,8 +24,6 @@ from positionbias.models.wanted_vectors import WantedVectors, WordVectors
 from positionbias.models.word2vec import collect_binary
 from positionbias.text.vocabulary import PADDING, UNKNOWN, Vocabulary
 
-__all__ = ["WordVectors", "embedding_matrix", "read_word_vectors"]
-
 _HEAD = 1 << 18  # bytes that identify a file's format
 _HEADER = re.compile(rb"\d+ \d+[ \r]*\n")
 _NUMBER = re.compile(rb"[-+]?(\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|nan|inf)", re.IGNORECASE)

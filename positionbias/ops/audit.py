@@ -618,7 +618,8 @@ def _candidates(
     which nothing re-ranks.
     """
     from positionbias.core.run import find_run
-    from positionbias.firststage.bm25 import Bm25Settings, retrieve
+    from positionbias.firststage.bm25 import retrieve
+    from positionbias.firststage.settings import Bm25Settings
 
     if audited.candidates is not None:
         return find_run(audited.candidates)

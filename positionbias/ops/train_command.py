@@ -17,8 +17,7 @@ from positionbias.core.operation import (
 )
 from positionbias.core.places import input_place
 from positionbias.core.settings import Setting, flag_of, refuse_idle
-from positionbias.models.kinds import KINDS, Beginning, Kind
-from positionbias.models.shapes import TKConfig
+from positionbias.models.shapes import KINDS, Beginning, Kind, TKConfig
 from positionbias.ops.training import train
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.shuffle import SentenceShuffle

@@ -18,25 +18,21 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import remove
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import MANIFEST, Manifest, manifest_if_any, read_manifest
+from positionbias.core.manifest import Manifest, manifest_if_any, read_manifest
 from positionbias.core.places import Place, input_place
 from positionbias.core.progress import track
 from positionbias.core.publish import resumable_folder
 from positionbias.core.qrels import Qrels
 from positionbias.core.rows import Collected, write_into
 from positionbias.core.schema import Name
-from positionbias.core.seal import verified
+from positionbias.core.seal import MANIFEST, verified
 from positionbias.core.steps import MapShards
 from positionbias.leakage.labelled import wilson
+from positionbias.leakage.pairs import OVERLAP_DETECTORS as DETECTORS
 from positionbias.leakage.pairs import leaked_tests, pairs_file, read_pairs, set_aside
 from positionbias.overlap.search import HITS, LOOKUP, SCORES, Lookup, best, search_blocks
-from positionbias.overlap.settings import DETECTORS, PASSAGES, QUERIES, UNITS, OverlapSettings
+from positionbias.overlap.settings import PASSAGES, QUERIES, UNITS, OverlapSettings
 from positionbias.overlap.texts import TextSet
-
-__all__ = [
-    "ALL_SETS", "ANY", "FOLDER", "STUDY", "Items", "OverlapFolder", "find_overlap", "is_overlap",
-    "leaked_of", "overlap_rows",
-]  # fmt: skip
 
 STUDY, KEYS = "leakage overlap", ("detector",)
 ALL_SETS = "all training sets"

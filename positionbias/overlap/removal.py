@@ -19,8 +19,6 @@ from positionbias.corpora.left_out import NAMED_BY
 from positionbias.leakage.pairs import Pair, set_aside
 from positionbias.overlap.settings import TRAIN, CountedPairs, Removing
 
-__all__ = ["STUDY", "Evidence", "evidence_of", "removed_rows"]
-
 STUDY = "leakage clean"
 _LOST = {  # the count in a manifest, in words
     "qrels_left_out": "judgements removed",

@@ -35,8 +35,6 @@ from positionbias.overlap.settings import OverlapSettings
 from positionbias.overlap.texts import Block
 from positionbias.text.clusters import clusters, with_clusters
 
-__all__ = ["HITS", "KEPT", "LOOKUP", "SCORES", "Lookup", "best", "found_in", "search_blocks"]
-
 # share of one set's texts: a run of words in more of them counts for nothing [decision]
 COMMON = 0.01
 _FEW = 20  # texts of a small set that may well be copies of each other

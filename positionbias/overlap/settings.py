@@ -9,12 +9,6 @@ from dataclasses import dataclass
 from positionbias.core.places import Place
 from positionbias.core.settings import check_settings, setting
 from positionbias.corpora.left_out import REMOVABLE, What
-from positionbias.leakage.pairs import OVERLAP_DETECTORS as DETECTORS
-
-__all__ = [
-    "DETECTORS", "PASSAGES", "QUERIES", "TRAIN", "UNITS", "CountedPairs", "OverlapSettings",
-    "Removing",
-]  # fmt: skip
 
 UNITS = PASSAGES, QUERIES = "passages", "queries"
 SIDES = TRAIN, TEST = "train", "test"

@@ -11,8 +11,6 @@ from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Record, records_of, said
 from positionbias.report.table import RowTable, Value
 
-__all__ = ["SHOWN"]
-
 _HAVE = {
     "passages": "have a relevant passage in {training}",
     "queries": "are in {training}",

@@ -18,8 +18,6 @@ from positionbias.core.collection import Collection
 from positionbias.core.split_tables import QRELS
 from positionbias.overlap.settings import PASSAGES, OverlapSettings
 
-__all__ = ["Block", "TextSet"]
-
 _ROWS = 1 << 15  # passages of a block
 _AT_ONCE = 2_048
 

@@ -22,8 +22,6 @@ from types import ModuleType
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import SettingError
 
-__all__ = ["PAPERS", "StudyCommand", "command_of", "module_of", "modules", "runner_of"]
-
 # study -> its question, one line of help; in the order of pages and of help
 PAPERS: Mapping[str, str] = {
     "position-bias": "Do re-rankers depend on positions, and does rotation help?",

@@ -22,8 +22,6 @@ from positionbias.core.records import Answer, Qrel, Query
 from positionbias.core.seeds import key64
 from positionbias.planted.grammar import PlantedQuery
 
-__all__ = ["PASSED_OVER", "TRUE", "Clicked", "add_clicks", "clicked"]
-
 TRUE, PASSED_OVER = "true", "passed-over"
 RATE = 0.3  # the probability that an answering passage is clicked
 

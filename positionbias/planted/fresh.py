@@ -15,8 +15,6 @@ from positionbias.core.records import Query
 from positionbias.core.seeds import key64
 from positionbias.planted.grammar import ATTRIBUTES, WAYS, PlantedQuery, Thing, question, reworded
 
-__all__ = ["FRESH", "PARAPHRASED", "paraphrases", "plan_fresh"]
-
 FRESH = "fresh"
 PARAPHRASED = "paraphrased"
 

@@ -65,11 +65,9 @@ from positionbias.planted.grammar import (
     stated_value,
 )
 from positionbias.planted.leaks import TRUE_PAIRS, Leak, plan_leaks, write_true_pairs
-from positionbias.planted.settings import DEFAULT_FRONT_LOADING, SPLITS, THINGS, PlantedSettings
+from positionbias.planted.settings import SPLITS, THINGS, PlantedSettings
 from positionbias.planted.splits import add_split, judgements
 from positionbias.positions.density import Density
-
-__all__ = ["DEFAULT_FRONT_LOADING", "PlantedSettings", "plan_queries", "write_planted"]
 
 MOST_MENTIONS_PER_QUERY = 9
 

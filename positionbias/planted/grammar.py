@@ -15,20 +15,6 @@ from itertools import product
 from random import Random
 from typing import NamedTuple
 
-__all__ = [
-    "ATTRIBUTES",
-    "FIRST_NAMES",
-    "SECOND_NAMES",
-    "WAYS",
-    "PlantedQuery",
-    "Thing",
-    "answering",
-    "mentioning",
-    "question",
-    "reworded",
-    "stated_value",
-]
-
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "colour": tuple(
         "amber beige crimson ebony emerald indigo ivory lilac maroon ochre olive pearl ruby "

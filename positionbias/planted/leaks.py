@@ -15,8 +15,6 @@ from typing import NamedTuple
 from positionbias.core.seeds import key64
 from positionbias.planted.grammar import WAYS, PlantedQuery, reworded
 
-__all__ = ["TRUE_PAIRS", "Leak", "plan_leaks", "write_true_pairs"]
-
 TRUE_PAIRS = "pairs.jsonl"  # in the collection's folder, where readers of pairs look
 MOST_PER_QUERY = len(WAYS)
 

@@ -11,8 +11,6 @@ from positionbias.planted.fresh import FRESH
 from positionbias.planted.grammar import FIRST_NAMES, SECOND_NAMES
 from positionbias.planted.leaks import MOST_PER_QUERY
 
-__all__ = ["DEFAULT_FRONT_LOADING", "SPLITS", "THINGS", "PlantedSettings"]
-
 DEFAULT_FRONT_LOADING = 0.7
 MOST_ANSWERS = 9
 THINGS = len(FIRST_NAMES) * len(SECOND_NAMES)

@@ -11,8 +11,6 @@ from positionbias.core.records import Answer, Qrel, Query
 from positionbias.planted.grammar import PlantedQuery
 from positionbias.planted.leaks import Leak
 
-__all__ = ["add_split", "judgements"]
-
 
 def add_split(
     writer: CollectionWriter,

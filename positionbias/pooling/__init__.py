@@ -1,5 +1,3 @@
 """Pool bias: whether a test collection can judge systems of a kind that did not contribute to
 it.
 """
-
-__all__: list[str] = []

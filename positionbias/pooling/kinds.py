@@ -33,10 +33,6 @@ from positionbias.pooling.runs import JudgedRuns, System, groups_of, kinds_of
 from positionbias.pooling.scores import PoolMeasure, score_pools
 from positionbias.pooling.settings import PoolSettings
 
-__all__ = [
-    "Contrast", "KindAnswer", "Pair", "Rule", "add_kinds", "exchange_of", "exchanged",
-]  # fmt: skip
-
 PERMUTATIONS = 1_000
 POOLS = 20  # of each kind, for every permutation [decision]
 PER_TEST = 40  # minimum number of permutations per test: Holm's smallest p is then 0.025

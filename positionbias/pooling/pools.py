@@ -24,11 +24,6 @@ from positionbias.pooling.runs import JudgedRuns, System, groups_of, kinds_of
 from positionbias.pooling.scores import PoolMeasure, score_pools
 from positionbias.pooling.settings import PoolSettings
 
-__all__ = [
-    "ALL", "NOTES", "Cells", "DrawnPools", "add_counts", "add_coverage", "add_reliability",
-    "draw_pools", "gold_pool", "pool_kinds", "pool_rows",
-]  # fmt: skip
-
 NOTES = (
     "Half of a kind's groups feed a pool, rounded down; a drawn group's runs of other kinds are "
     "not tested.",

@@ -32,11 +32,6 @@ from positionbias.core.seeds import generator
 from positionbias.pooling.scores import NO_GRADE, PoolMeasure, score_grades
 from positionbias.pooling.unjudged import PLACES, OpenRuns, left_out_documents
 
-__all__ = [
-    "FEWEST_GROUPS", "Calibration", "Learned", "Relevance", "calibrated", "draw_grades",
-    "draw_scores", "errors_left_out", "fit_relevance", "learn", "spread_over_runs",
-]  # fmt: skip
-
 FEWEST_GROUPS = 4  # with fewer, t is so wide that a prediction is useless [decision]
 LEVEL = 0.95
 # [decision] chosen before looking at data: standardised slopes and log odds of queries are rarely

@@ -26,11 +26,6 @@ from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
 from positionbias.pooling.settings import DEEPEST
 
-__all__ = [
-    "NOT_RETRIEVED", "JudgedRuns", "RunFiles", "System", "find_runs", "groups_of", "judge_runs",
-    "kinds_of", "read_systems", "run_name",
-]  # fmt: skip
-
 NOT_RETRIEVED = np.iinfo(np.uint16).max
 _ENDING = re.compile(r"(\.(run|trec|txt|res))?(\.(gz|zst))?$")
 

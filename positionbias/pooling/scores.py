@@ -13,8 +13,6 @@ from positionbias.core.errors import SettingError
 from positionbias.evaluation.measures import parse_measure
 from positionbias.pooling.runs import JudgedRuns
 
-__all__ = ["NO_GRADE", "PoolMeasure", "discounts", "pool_measures", "score_grades", "score_pools"]
-
 NO_GRADE = -1  # grade of an unjudged document
 
 

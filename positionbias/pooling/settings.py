@@ -8,8 +8,6 @@ from typing import Any
 
 from positionbias.core.settings import check_settings, seed_setting, setting
 
-__all__ = ["DEEPEST", "CoverageSettings", "PoolSettings", "VerdictSettings"]
-
 DEEPEST = 1_000  # ranks to read of a run, as in TREC [decision]
 
 

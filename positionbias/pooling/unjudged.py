@@ -22,8 +22,6 @@ from positionbias.core.run import Run
 from positionbias.pooling.runs import NOT_RETRIEVED, JudgedRuns, System, judge_runs, kinds_of
 from positionbias.pooling.scores import NO_GRADE
 
-__all__ = ["PLACES", "OpenRuns", "left_out_documents", "open_runs", "unseen_documents"]
-
 # the least judged share of a run's top for which it counts as judged to a depth [decision]
 JUDGED = 0.95
 _UNJUDGED = -(1 << 20)  # below every grade, so that unjudged documents are last in their query

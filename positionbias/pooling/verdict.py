@@ -36,11 +36,6 @@ from positionbias.pooling.scores import PoolMeasure, discounts, score_grades
 from positionbias.pooling.settings import VerdictSettings
 from positionbias.pooling.unjudged import OpenRuns, unseen_documents
 
-__all__ = [
-    "DEEP", "DEEPEST_OPEN", "SURE", "Obstacle", "RunAnswer", "add_verdict", "draws_of_new",
-    "new_documents", "score_bounds",
-]  # fmt: skip
-
 SURE = 0.95  # the least probability at which an order is decided [decision]
 _SHARE = 0.5  # of the half-width over queries
 # the least judged share of others' deeper documents at which leaving groups out keeps those too

@@ -32,21 +32,6 @@ from positionbias.positions.locate import (
 )
 from positionbias.positions.settings import Matching
 
-__all__ = [
-    "ONE_START",
-    "SHARD_PASSAGES",
-    "AnswerCounts",
-    "AnswerShard",
-    "CountedAnswer",
-    "LocatedShard",
-    "answer_shards",
-    "answered_passages",
-    "answers_by_query",
-    "counted_answers",
-    "locate_shard",
-    "locate_split",
-]
-
 ONE_START = "one_possible_start"
 """Counts spans that fill their passage: where they start says nothing."""
 PASSAGES_AT_ONCE = 4_096

@@ -27,19 +27,6 @@ from positionbias.text.words import (
     words_function,
 )
 
-__all__ = [
-    "DRAWN_AS_IT_WAS",
-    "ONE_SENTENCE",
-    "ONE_WORD",
-    "ROTATED",
-    "WORDLESS",
-    "Cuts",
-    "byte_cuts",
-    "fates",
-    "laid_out",
-    "possible_fates",
-]
-
 # fates of a passage
 ROTATED, DRAWN_AS_IT_WAS, WORDLESS = "rotated", "drawn_as_it_was", "without_words"
 ONE_WORD = "one_word"

@@ -38,8 +38,6 @@ from positionbias.positions.rewrite import (
 from positionbias.positions.rotate import Rotation, move_span
 from positionbias.positions.rotation_facts import add_rotation, rotation_notes
 
-__all__ = ["debias", "queries_by_cut", "rotation_of", "rotation_rows"]
-
 
 def debias(
     collection: Collection,

@@ -25,8 +25,6 @@ from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.schema import converted
 from positionbias.core.seeds import key64
 
-__all__ = ["Density", "read_density"]
-
 STEEPNESS = 12.0
 Shape = Literal["uniform", "front", "end", "middle", "histogram"]
 WANTED = (

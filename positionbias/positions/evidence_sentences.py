@@ -41,8 +41,6 @@ from positionbias.positions.settings import Matching
 from positionbias.text.sentences import NO_MARKS, NOT_ONE_SENTENCE, TOO_FEW, sentence_holding
 from positionbias.text.words import sentence_starts
 
-__all__ = ["EvidenceSentence", "KeptQuestions", "choose_sentences"]
-
 NO_PASSAGE = "without a relevant passage"
 NO_ANSWER = "without an answer found in its relevant passage"
 OTHER_SENTENCE = "answered by a sentence other than the kept one"

@@ -27,17 +27,6 @@ import numpy as np
 
 from positionbias.positions.settings import Matches
 
-__all__ = [
-    "TENTH",
-    "FIFTH",
-    "MEAN",
-    "Spans",
-    "expected_moments",
-    "moments",
-    "rotated_histograms",
-    "select",
-]
-
 # the last three columns of a table of moments, after the bins
 TENTH, FIFTH, MEAN = -3, -2, -1
 

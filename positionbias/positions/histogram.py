@@ -32,16 +32,6 @@ from positionbias.positions.sums import (
     sum_shard,
 )
 
-__all__ = [
-    "POINTS",
-    "Beside",
-    "PositionFigure",
-    "PositionHistogram",
-    "VariationFigure",
-    "position_histogram",
-    "splits_with_answers",
-]
-
 # of all answers, or of a passage: a difference from unbiased positions this small does not matter
 # [decision]
 POINTS = 0.03

@@ -16,18 +16,6 @@ from positionbias.core.records import Answer
 from positionbias.positions.settings import Matching
 from positionbias.text.words import split_words
 
-__all__ = [
-    "OUTCOMES",
-    "Check",
-    "Located",
-    "Span",
-    "TokenisedPassage",
-    "Words",
-    "check_span",
-    "known_span",
-    "locate",
-]
-
 NO_ANSWER = "No Answer Present."
 """The answer that the MS MARCO QA releases give for none."""
 

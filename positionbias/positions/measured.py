@@ -9,8 +9,6 @@ from positionbias.core.interval import Interval
 from positionbias.core.rows import Collected
 from positionbias.positions.histogram import POINTS, Beside, PositionHistogram
 
-__all__ = ["ANSWERS", "histogram_rows"]
-
 ANSWERS = "answer positions"
 
 

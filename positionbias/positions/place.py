@@ -48,8 +48,6 @@ from positionbias.positions.rewrite import MoveSpan, Rewriting, Rewritten, Rewri
 from positionbias.positions.settings import Placing
 from positionbias.text.sentences import Parts, sentence_spans, with_own_at
 
-__all__ = ["PLACED", "place", "placed_questions", "placement_rows", "placing_of"]
-
 PLACED = "placed"
 MOVED, STAYED, WITHOUT = FATES = ("moved", "drawn_where_it_was", "without_a_kept_question")
 

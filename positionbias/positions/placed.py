@@ -17,8 +17,6 @@ import pyarrow.parquet as pq
 
 from positionbias.core.errors import bad_input
 
-__all__ = ["PlacedQuestions", "weights_by_distance"]
-
 COLUMNS = ("query_id", "passage_id", "sentences", "before", "after")
 
 

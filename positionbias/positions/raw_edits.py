@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Edits", "spliced"]
-
 # stretches whose pieces fit in the processor's cache: twice as fast as a whole block
 _PORTION = 1_000
 _LONG = 1 << 16  # bytes a stretch

@@ -58,8 +58,6 @@ from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotation_facts import add_rotation, rotation_notes
 from positionbias.positions.settings import RawForm
 
-__all__ = ["Pipe", "RotatedFile", "debias_file"]
-
 # smaller than the blocks of an import, so that its arrays fit in the processor's cache
 RAW_BLOCK_BYTES = 2 << 20
 Rotate = Callable[[Block], tuple[Edits, Counter[str]]]

@@ -9,8 +9,6 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
 from positionbias.positions.settings import RAW_FORMATS, RawFormat
 
-__all__ = ["format_of"]
-
 _ENDINGS: dict[str, RawFormat] = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _HEAD = 1 << 20
 

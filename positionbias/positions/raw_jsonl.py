@@ -24,8 +24,6 @@ from positionbias.positions.raw_edits import Edits
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import RawForm
 
-__all__ = ["ID_FIELDS", "TEXT_FIELDS", "rotate_jsonl"]
-
 # the default is the first of these in a record
 ID_FIELDS = ("_id", "id", "pid", "passage_id", "docid", "doc_id", "docno")
 TEXT_FIELDS = ("text", "contents", "passage", "passage_text", "segment", "content", "body")

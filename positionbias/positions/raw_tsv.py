@@ -18,8 +18,6 @@ from positionbias.positions.cuts import byte_cuts, fates
 from positionbias.positions.raw_edits import Edits
 from positionbias.positions.rotate import Rotation
 
-__all__ = ["rotate_tsv"]
-
 _BOM = b"\xef\xbb\xbf"
 _TAB, _NEWLINE, _CR = 9, 10, 13
 # lines, or bytes, at a time: they fit in the processor's cache, which is twice as fast as a whole

@@ -30,17 +30,6 @@ from positionbias.positions.answers import answered_passages
 from positionbias.positions.locate import TokenisedPassage, known_span, locate
 from positionbias.positions.settings import Matching
 
-__all__ = [
-    "ORIGINAL",
-    "Moved",
-    "MoveSpan",
-    "Rewriting",
-    "Rewritten",
-    "RewrittenShard",
-    "moved_answers",
-    "rewrite",
-]
-
 Item = TypeVar("Item")
 MoveSpan = Callable[[int, int], tuple[int, int] | None]
 ORIGINAL = "original"  # the role of the collection itself among the inputs

@@ -22,26 +22,14 @@ from typing import Any, Literal, overload
 from positionbias.core.errors import InputError, bad_input, check_type
 from positionbias.core.seeds import below, text_id
 from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.text.words import (
-    USUAL_WORDS,
     WORD_METHODS,
     WORDS_HELP,
     WordMethod,
     sentence_starts,
     word_spans,
 )
-
-__all__ = [
-    "MODES",
-    "Mode",
-    "Rotate",
-    "Rotation",
-    "draw_cut",
-    "move_span",
-    "rotate",
-    "rotate_at",
-    "unit_starts",
-]
 
 Mode = Literal["words", "sentences"]
 MODES: tuple[Mode, ...] = ("words", "sentences")

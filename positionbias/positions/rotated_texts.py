@@ -12,8 +12,6 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 
-__all__ = ["TextChange", "RotatedTexts"]
-
 
 class TextChange(Protocol):
     """A change of a text, drawn for a key: ``positions.rotate.Rotation``,

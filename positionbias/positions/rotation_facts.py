@@ -9,8 +9,6 @@ from positionbias.core.rows import Collected
 from positionbias.positions.cuts import ONE_SENTENCE, ROTATED, WORDLESS
 from positionbias.positions.rotate import Rotation
 
-__all__ = ["add_rotation", "rotation_notes"]
-
 
 def add_rotation(
     made: Collected,

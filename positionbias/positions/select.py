@@ -44,8 +44,6 @@ from positionbias.positions.answers import (
 )
 from positionbias.positions.settings import Selection
 
-__all__ = ["count_fitting", "select", "selection_rows"]
-
 PURPOSE = "select query"
 
 

@@ -17,25 +17,9 @@ from positionbias.core.settings import (
     seed_setting,
     setting,
 )
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.positions.density import Density
-from positionbias.text.words import USUAL_WORDS, WORD_METHODS, WORDS_HELP, WordMethod
-
-__all__ = [
-    "MATCHES",
-    "POINTS",
-    "RAW_FORMATS",
-    "SEVERAL",
-    "AnswerRange",
-    "HistogramOptions",
-    "Matches",
-    "Matching",
-    "Placing",
-    "Point",
-    "RawForm",
-    "RawFormat",
-    "Selection",
-    "Several",
-]
+from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod
 
 Matches = Literal["all", "first", "last"]
 MATCHES: tuple[Matches, ...] = get_args(Matches)

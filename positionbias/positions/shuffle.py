@@ -9,8 +9,6 @@ from positionbias.core.seeds import generator
 from positionbias.core.settings import check_settings, seed_setting
 from positionbias.text.words import sentence_starts
 
-__all__ = ["SentenceShuffle"]
-
 PURPOSE = "shuffle sentences"
 
 

@@ -26,8 +26,6 @@ from positionbias.positions.expectation import (
 )
 from positionbias.positions.settings import Matches
 
-__all__ = ["ShardToSum", "SumOptions", "Sums", "add_sums", "resampled_passages", "sum_shard"]
-
 CHANCE_DRAWS = 200
 _AT_ONCE = 64  # resamples of a shard held in memory together
 

@@ -25,8 +25,6 @@ from positionbias.probe.sums import (
 )
 from positionbias.probe.unit_rows import UnitRows
 
-__all__ = ["AtsCurve", "Mats", "average_term_similarity", "mats_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Mats:

@@ -19,8 +19,6 @@ from positionbias.models.protocols import TermEncoder
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.scored import PassageTexts
 
-__all__ = ["EncodedPassages", "encode_passages"]
-
 BATCH_WORDS = 8_192
 READ_PASSAGES = 8_192
 

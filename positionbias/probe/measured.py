@@ -10,8 +10,6 @@ from positionbias.probe.ats import mats_of
 if TYPE_CHECKING:
     from positionbias.probe.term_vectors import Probed
 
-__all__ = ["MATS", "SIMILARITY", "similarity_rows"]
-
 MATS, SIMILARITY = "MATS", "ATS"
 
 

@@ -19,8 +19,6 @@ from positionbias.probe.settings import PairMode
 from positionbias.probe.sums import Occurrences, starts_of_runs
 from positionbias.probe.unit_rows import UnitRows
 
-__all__ = ["PairDeviation", "deviation_over_pairs", "draw_pairs"]
-
 _CELL_PAIRS_AT_ONCE = 1 << 22
 
 

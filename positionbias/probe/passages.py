@@ -14,8 +14,6 @@ from positionbias.core.manifest import InputRef, Manifest
 from positionbias.core.places import shown_place
 from positionbias.core.seeds import key64
 
-__all__ = ["collection_of_checkpoint", "original_collection", "sample_passages"]
-
 GIVE_IT = "name the collection to probe on the command line"
 
 

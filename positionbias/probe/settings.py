@@ -14,8 +14,6 @@ from positionbias.core.settings import (
     setting,
 )
 
-__all__ = ["PAIR_MODES", "PROBE_LAYERS", "Layers", "PairMode", "ProbeSettings", "layers_of"]
-
 PairMode = Literal["different", "all"]
 PAIR_MODES: tuple[PairMode, ...] = ("different", "all")
 Layers = tuple[int, ...] | Literal["all"] | None

@@ -17,16 +17,6 @@ from positionbias.probe.settings import PairMode
 from positionbias.probe.unit_rows import BLOCK_ROWS, UnitRows
 from positionbias.text.vocabulary import UNKNOWN
 
-__all__ = [
-    "Occurrences",
-    "TermPositionSums",
-    "position_sums",
-    "read_occurrences",
-    "same_passage_pairs",
-    "starts_of_runs",
-    "term_pairs",
-]
-
 _CELLS_AT_ONCE = 1 << 21
 
 

@@ -22,8 +22,6 @@ from positionbias.probe.passages import sample_passages
 from positionbias.probe.settings import ProbeSettings
 from positionbias.text.vocabulary import UNKNOWN
 
-__all__ = ["Probed", "TermVectors", "probe", "probe_model", "term_vectors"]
-
 
 class TermVectors(NamedTuple):
     """One entry per word of the passages: vocabulary number, position in its passage, number of its

@@ -6,8 +6,6 @@ import numpy as np
 
 from positionbias.core.errors import InputError
 
-__all__ = ["BLOCK_ROWS", "UnitRows"]
-
 # small enough for a block to stay in the processor's cache and for its buffers to be reused: new
 # large blocks cost more in page faults than in arithmetic
 BLOCK_ROWS = 4_096

@@ -11,8 +11,6 @@ import torch
 
 from positionbias.core.errors import SettingError
 
-__all__ = ["TokenBudget", "length_batches"]
-
 
 def length_batches(
     lengths: Sequence[int] | np.ndarray, budget: TokenBudget

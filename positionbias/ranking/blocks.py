@@ -27,20 +27,6 @@ from positionbias.ranking.query_blocks import BLOCK_PAIRS, Pairs, query_blocks
 from positionbias.ranking.score import score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored
 
-__all__ = [
-    "MOST_AGAIN",
-    "BlockScorer",
-    "Part",
-    "QueryBlock",
-    "blocks_of",
-    "cut_pairs",
-    "encoded_again",
-    "keep_scores",
-    "pairs_in",
-    "queries_again",
-    "whole_queries",
-]
-
 Item = TypeVar("Item")
 Out = TypeVar("Out")
 GPU_BLOCK_PAIRS = 1 << 16  # a GPU waits for the first batch of a block

@@ -29,8 +29,6 @@ from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.scored import PassageTexts, Scored
 
-__all__ = ["score_cached"]
-
 # query vectors in memory: 55,000 queries of eight words for TK, 170,000 for a BERT_DOT of width 768
 QUERY_BYTES = 1 << 29
 READ_QUERIES = 1_024

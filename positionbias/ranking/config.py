@@ -24,19 +24,6 @@ if TYPE_CHECKING:
     from positionbias.core.steps import MapShards
     from positionbias.models.checkpoint import Checkpoint
 
-__all__ = [
-    "DEVICES",
-    "PRECISIONS",
-    "Computing",
-    "Loading",
-    "Precision",
-    "RankingConfig",
-    "Reranking",
-    "Spread",
-    "TaughtPassages",
-    "pick_device",
-]
-
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 DEVICES = ("auto", "cpu", "cuda")

@@ -14,7 +14,7 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import remove, sha256_file
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.publish import atomic_folder
-from positionbias.core.run import Ranking
+from positionbias.core.rank_order import Ranking
 from positionbias.ranking.teacher_files import Repeats, TeacherPart, spilled_parts, teacher_name
 from positionbias.ranking.teacher_scores import (
     KIND,
@@ -22,8 +22,6 @@ from positionbias.ranking.teacher_scores import (
     TeacherScores,
     write_teacher_scores,
 )
-
-__all__ = ["take_in"]
 
 _NAMED = 3  # ids missing from the collection
 

@@ -26,8 +26,6 @@ from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.query_blocks import query_blocks
 from positionbias.ranking.scored import PassageTexts, Scored
 
-__all__ = ["score_packed"]
-
 _MOST_TOKENS = 1 << 28  # held of passages, 1 GiB: 4 million of MS MARCO's
 _MOST_KEPT = 1 << 26  # tokens kept for a model's next run: 800,000 passages
 _AHEAD = 2  # blocks read ahead

@@ -25,8 +25,6 @@ from positionbias.ranking.packed_pairs import score_packed
 from positionbias.ranking.query_blocks import distinct_texts, query_blocks
 from positionbias.ranking.scored import PassageTexts, Scored
 
-__all__ = ["score_by_pair", "score_pairs"]
-
 
 @dataclass(frozen=True)
 class _Block:

@@ -10,8 +10,6 @@ import numpy as np
 from positionbias.core.run import Run
 from positionbias.ranking.scored import PassageTexts
 
-__all__ = ["BLOCK_PAIRS", "Pairs", "distinct_texts", "query_blocks"]
-
 BLOCK_PAIRS = 16_384
 
 

@@ -38,8 +38,6 @@ from positionbias.ranking.config import Elsewhere, RankingConfig, Reranking, Spr
 from positionbias.ranking.score import check_passages, known_queries, score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored, missing_behind, missing_scores
 
-__all__ = ["Rescored", "rerank_run", "rescore", "rescore_by_blocks"]
-
 
 @dataclass(frozen=True, slots=True)
 class Rescored:

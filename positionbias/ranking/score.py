@@ -19,8 +19,6 @@ from positionbias.ranking.scored import PassageTexts, Scored
 from positionbias.ranking.texts import score_texts
 from positionbias.ranking.variants import score_variants
 
-__all__ = ["check_passages", "known_queries", "score_candidates"]
-
 _FOUND_BLOCK = 1 << 16  # passages looked up at once
 
 

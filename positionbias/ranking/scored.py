@@ -10,8 +10,6 @@ import numpy as np
 
 from positionbias.core.run import Run
 
-__all__ = ["PassageTexts", "Scored", "missing_behind", "missing_scores"]
-
 
 class PassageTexts(Protocol):
     """A source of texts: a Collection, or a view of one."""

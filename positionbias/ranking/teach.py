@@ -49,8 +49,6 @@ from positionbias.ranking.teacher_scores import (
     write_teacher_scores,
 )
 
-__all__ = ["teach"]
-
 HELD = "held"  # scores of blocks by passages, until the shards are written
 
 

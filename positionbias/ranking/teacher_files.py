@@ -22,17 +22,7 @@ import numpy as np
 
 from positionbias.core.blocks import file_lines
 from positionbias.core.errors import bad_input
-from positionbias.core.run import Ranking, order_by_score
-
-__all__ = [
-    "Repeats",
-    "ScoredPair",
-    "TeacherPart",
-    "read_teacher_file",
-    "scored_pairs",
-    "spilled_parts",
-    "teacher_name",
-]
+from positionbias.core.rank_order import Ranking, order_by_score
 
 RUN, TABLE, MARGINS = 6, 3, 5  # columns
 _WANTED = (

@@ -29,7 +29,6 @@ from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
-    MANIFEST,
     Manifest,
     manifest_path,
     package_versions,
@@ -37,14 +36,13 @@ from positionbias.core.manifest import (
     read_manifest,
     write_manifest,
 )
-from positionbias.core.run import Ranking, Run
+from positionbias.core.rank_order import Ranking
+from positionbias.core.run import Run
 from positionbias.core.schema import Count, read_as
-from positionbias.core.seal import verified
+from positionbias.core.seal import MANIFEST, verified
 from positionbias.core.shards import CHECKSUM_MODULUS, rows_checksum
 from positionbias.core.steps import MapShards, make_shards
 from positionbias.ranking.teacher_files import read_teacher_file, teacher_name
-
-__all__ = ["KIND", "ScoredBlock", "TeacherScores", "open_teacher_scores", "write_teacher_scores"]
 
 Item = TypeVar("Item")
 

@@ -20,8 +20,6 @@ from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.query_blocks import distinct_texts, query_blocks
 from positionbias.ranking.scored import PassageTexts, Scored
 
-__all__ = ["score_texts"]
-
 
 def score_texts(
     model: TextScorer,

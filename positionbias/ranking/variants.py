@@ -11,8 +11,6 @@ from positionbias.core.progress import Progress
 from positionbias.models.protocols import VariantScorer
 from positionbias.ranking.scored import PassageTexts, Scored
 
-__all__ = ["score_variants"]
-
 
 @dataclass(frozen=True, slots=True)
 class VariantTexts:

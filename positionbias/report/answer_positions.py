@@ -18,8 +18,6 @@ from positionbias.report.record import sentences
 from positionbias.report.table import RowTable, Value
 from positionbias.report.tiles import Answer, Answered, Question
 
-__all__ = ["FIGURE", "OUTCOMES", "POSITIONS", "QUESTION", "SECTION", "SHOWN", "chart"]
-
 PARTS, LONGEST = 10, 60  # bars, and columns of a bar
 BARS = "share of answers by place in the passage; the mark is the share if unbiased"
 BINS = f"measure == '{ANSWERS}' and axis == 'bin' and low == low"

@@ -19,8 +19,6 @@ from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, bounds_of, records_of, said, sentences
 from positionbias.report.table import P_NOTE, RowTable, Value
 
-__all__ = ["SHOWN"]
-
 MEAN = "statistic == 'mean' and subset == ''"
 SURE = "more than chance"
 COMPARED = "family != '' and family != 'order'"

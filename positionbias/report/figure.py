@@ -30,24 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-__all__ = [
-    "BAND",
-    "FRAME",
-    "INK",
-    "MUTED",
-    "SERIES",
-    "WIDE",
-    "Colour",
-    "Forest",
-    "Histogram",
-    "Lines",
-    "Mark",
-    "RowFigure",
-    "Scatter",
-    "dark_rules",
-    "inline_svg",
-]
-
 WIDE = 6.3  # inches: a page's column
 MARKED = 20  # points of a line that need no markers
 CSS_PIXELS_PER_POINT = 4 / 3

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = ["PAGE_COLOURS", "render", "report_tables", "write_page"]
-
 PAGE_COLOURS: Mapping[str, Colour] = {
     "ground": Colour("#ffffff", "#15181c"),
     "line": Colour("#d5d9de", "#3a4048"),

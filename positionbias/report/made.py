@@ -11,8 +11,6 @@ from positionbias.report.presentation import Presentation, RowSection, Sentences
 from positionbias.report.record import sentences
 from positionbias.report.table import RowTable, Value
 
-__all__ = ["SHOWN"]
-
 
 def _counted(rows: DataFrame) -> list[str]:
     """Return one sentence: what was made, and every count that is not 0."""

@@ -32,16 +32,6 @@ from positionbias.report.tiles import Tile, advice_of, by_importance
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = [
-    "build_sections",
-    "drawings_of",
-    "first_screen",
-    "load_study",
-    "open_tables",
-    "tiles_of",
-    "verdict_of",
-]
-
 MOST_TILES = 6  # unfolded
 
 

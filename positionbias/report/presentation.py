@@ -18,14 +18,6 @@ from positionbias.report.record import Finding
 from positionbias.report.table import RowTable, Table, as_text
 from positionbias.report.tiles import Tile
 
-__all__ = [
-    "Presentation",
-    "RowSection",
-    "Study",
-    "presentations",
-    "shown_by",
-]
-
 SHOWN = (
     "report.answer_positions",
     "experiments.endings",

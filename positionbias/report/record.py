@@ -17,18 +17,6 @@ from pandas import DataFrame
 from positionbias.core.formatting import MISSING, as_form, count, interval, p_value, with_interval
 from positionbias.core.interval import Interval
 
-__all__ = [
-    "Finding",
-    "Record",
-    "bounds_of",
-    "first_said",
-    "formatted",
-    "records_of",
-    "rows_with",
-    "said",
-    "sentences",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Record:

@@ -32,29 +32,13 @@ from positionbias.positions.debias import rotation_rows
 from positionbias.positions.place import placement_rows
 from positionbias.positions.select import selection_rows
 from positionbias.report.html import report_tables, write_page
-from positionbias.report.page import drawings_of, open_tables, verdict_of
+from positionbias.report.page import drawings_of
 from positionbias.report.presentation import Study, shown_by
 from positionbias.report.table import Table, as_frame
 from positionbias.text.statistics import collection_rows
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-__all__ = [
-    "figure_of",
-    "figures_of",
-    "frames_of",
-    "html_of",
-    "json_of",
-    "line_of",
-    "open_tables",
-    "report",
-    "rows_of",
-    "save",
-    "study_of",
-    "text_of_rows",
-    "verdict_of",
-]
 
 
 TABLES, ROWS = 4, 12  # that a notebook shows, and rows of each

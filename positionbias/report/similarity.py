@@ -12,8 +12,6 @@ from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import sentences
 from positionbias.report.table import RowTable, Value, where_printed
 
-__all__ = ["CURVES", "FIGURE", "OF_MODELS", "SECTION", "SHOWN", "TABLE"]
-
 SUMMARY = f"measure == '{MATS}' and axis == ''"
 DISTANCES = [0, 1, 2, 3, 5, 10, 20, 30, 50, 100, 150, 200]  # in a terminal
 CURVE = f"measure == '{SIMILARITY}' and statistic == 'mean'"

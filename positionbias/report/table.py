@@ -26,31 +26,13 @@ from positionbias.core.formatting import (
     with_interval,
 )
 from positionbias.core.interval import Interval
-from positionbias.core.manifest import MANIFEST, Manifest, provenance, write_manifest
+from positionbias.core.manifest import Manifest, provenance, write_manifest
 from positionbias.core.publish import atomic_folder
 from positionbias.core.screen import line_width, shown_width, words_of, wrap
+from positionbias.core.seal import MANIFEST
 from positionbias.core.terminal import neutral
 from positionbias.evaluation.answers import is_significant
 from positionbias.report.record import Record, bounds_of, formatted, records_of, said
-
-__all__ = [
-    "DOUBTFUL",
-    "MARK",
-    "P_NOTE",
-    "Cell",
-    "Column",
-    "RowTable",
-    "Table",
-    "Value",
-    "as_csv",
-    "as_frame",
-    "as_latex",
-    "as_text",
-    "header_groups",
-    "number_cell",
-    "save_tables",
-    "where_printed",
-]
 
 DOUBTFUL, MARK = "†", "‡"  # of a significant difference: before and after the correction
 P_NOTE = (

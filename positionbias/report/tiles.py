@@ -12,8 +12,6 @@ from pandas import DataFrame
 
 from positionbias.report.record import first_said, records_of, said
 
-__all__ = ["Answer", "Answered", "Question", "Tile", "Tone", "advice_of", "by_importance"]
-
 
 class Answered(StrEnum):
     """The answer of a tile."""

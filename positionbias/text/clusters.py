@@ -17,15 +17,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from regex import Pattern
 
-__all__ = [
-    "bigrams",
-    "clusters",
-    "has_unspaced",
-    "split_unspaced",
-    "unspaced_characters",
-    "with_clusters",
-]
-
 _CHARACTERS = (
     "\u0e01-\u0e3a\u0e40-\u0e5b"  # Thai, without the currency sign
     "\u0e80-\u0eff\u0f00-\u0fff\u1000-\u109f"  # Lao, Tibetan, Myanmar

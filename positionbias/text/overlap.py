@@ -7,8 +7,6 @@ from functools import lru_cache
 from positionbias.text.vocabulary import words_of
 from positionbias.text.words import sentence_starts
 
-__all__ = ["STOP_WORDS", "content_words", "position_only"]
-
 STOP_WORDS = frozenset(
     "a an and are as at be by did do does for from had has have how in is it its of on or that the "
     "their there these this to was were what when where which who whom whose why will with".split()

@@ -10,19 +10,6 @@ from typing import NamedTuple
 
 from positionbias.text.words import sentence_starts
 
-__all__ = [
-    "LEAST_SENTENCES",
-    "NOT_ONE_SENTENCE",
-    "NO_MARKS",
-    "TOO_FEW",
-    "Parts",
-    "parts_of",
-    "sentence_holding",
-    "sentence_spans",
-    "sentences",
-    "with_own_at",
-]
-
 TOO_FEW = "passage of fewer than three sentences"
 NO_MARKS = "passage in Thai or Lao, which mark no end of a sentence"
 NOT_ONE_SENTENCE = "answer in more than one sentence"

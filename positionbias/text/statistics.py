@@ -17,8 +17,6 @@ from positionbias.core.shards import read_shard
 from positionbias.core.steps import MapShards
 from positionbias.text.words import word_count
 
-__all__ = ["collection_rows", "length_statistics", "word_counts"]
-
 READ = {"passages": 200, "queries": 30}  # words that a re-ranker reads
 QUANTILES = {"median": 0.5, "95 %": 0.95, "maximum": 1.0}
 

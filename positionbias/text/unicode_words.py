@@ -13,8 +13,6 @@ import sys
 import unicodedata
 from functools import cache
 
-__all__ = ["unicode_sentence_starts", "unicode_word_spans"]
-
 _LETTER = r"[^\W\d_]"
 _APOSTROPHE = "['’]"
 _ENDS = ".!?…。！？"

@@ -11,8 +11,6 @@ from positionbias.core.collection import Collection
 from positionbias.core.progress import track
 from positionbias.text.words import tokenize
 
-__all__ = ["PADDING", "UNKNOWN", "Vocabulary", "count_words", "known_words", "words_of"]
-
 PADDING = 0
 UNKNOWN = 1
 FIRST_WORD = 2

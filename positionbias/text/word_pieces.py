@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from heapq import heapify, heappop, heappush
 from itertools import pairwise
 
-__all__ = ["CONTINUED", "learn_pieces"]
-
 CONTINUED = "##"  # before a piece that continues a word
 ALPHABET = 1_000  # characters at most, as in BERT's own vocabulary
 LEAST = 2  # a single occurrence of a pair is no pattern

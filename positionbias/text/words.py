@@ -29,22 +29,6 @@ from positionbias.text.unicode_words import unicode_sentence_starts, unicode_wor
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = [
-    "USUAL_WORDS",
-    "WORDS_HELP",
-    "WORD_METHODS",
-    "WordMethod",
-    "Words",
-    "byte_offsets",
-    "sentence_places",
-    "sentence_starts",
-    "split_words",
-    "tokenize",
-    "word_count",
-    "word_spans",
-    "words_function",
-]
-
 WordMethod = Literal["blingfire", "unicode", "whitespace"]
 WORD_METHODS: tuple[WordMethod, ...] = ("blingfire", "unicode", "whitespace")
 WORDS_HELP = (

@@ -20,8 +20,6 @@ from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import TextChange
 from positionbias.training.trainsets.sample import GroupSource
 
-__all__ = ["CONSISTENCY", "Batch", "TrainingTexts", "batches", "pinned"]
-
 PURPOSE = "rotate at reading"
 CONSISTENCY = "rotate for consistency"
 

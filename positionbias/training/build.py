@@ -15,8 +15,6 @@ from positionbias.models.protocols import Ranker
 from positionbias.training.from_words import model_of_words
 from positionbias.training.plan import TrainPlan, check_loss
 
-__all__ = ["build_model"]
-
 
 def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mapping[str, int]]:
     """Return the model before its first step, on the CPU, and counts of its making. Depends only on

@@ -17,20 +17,6 @@ from positionbias.core.settings import (
 )
 from positionbias.models.kinds import kind_named, learning_rates
 
-__all__ = [
-    "AT_READING",
-    "LOSSES",
-    "PRECISIONS",
-    "SCHEDULES",
-    "SHUFFLED",
-    "TRACKERS",
-    "LossKind",
-    "TrainConfig",
-    "refuse_validating",
-    "settle_steps",
-    "settled_precision",
-]
-
 AT_READING = Setting("Rotate every passage anew at each read in training.")
 SHUFFLED = Setting("Put every passage's sentences in a new order at each read in training.")
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")

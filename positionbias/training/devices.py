@@ -22,8 +22,6 @@ from positionbias.training.config import settled_precision
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
-__all__ = ["Devices", "find_devices"]
-
 T = TypeVar("T")
 
 _HALVES = {"bfloat16": torch.bfloat16, "float16": torch.float16}

@@ -16,12 +16,11 @@ from positionbias.models.kinds import begins_with, model_class
 from positionbias.models.ngraphs import NGraphs
 from positionbias.models.pacrr import PACRR
 from positionbias.models.protocols import Ranker
+from positionbias.models.wanted_vectors import WordVectors
 from positionbias.models.word_model import WordModel
-from positionbias.models.word_vectors import WordVectors, embedding_matrix, read_word_vectors
+from positionbias.models.word_vectors import embedding_matrix, read_word_vectors
 from positionbias.text.vocabulary import Vocabulary, known_words
 from positionbias.training.plan import TrainPlan
-
-__all__ = ["model_of_words"]
 
 
 def model_of_words(

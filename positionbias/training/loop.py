@@ -38,8 +38,6 @@ from positionbias.training.state import (
 from positionbias.training.trainer import Trainer
 from positionbias.training.validation import MEASURED, Validation, first_stage, validate
 
-__all__ = ["forget_state", "train"]
-
 
 def train(
     model: Ranker,

@@ -17,21 +17,6 @@ from torch import Tensor
 
 from positionbias.training.config import TrainConfig
 
-__all__ = [
-    "FUNCTIONS",
-    "Scored",
-    "consistency",
-    "group_losses",
-    "kl_divergence",
-    "lce",
-    "log_one_minus_exp",
-    "margin_mse",
-    "mean_there",
-    "pairwise_hinge",
-    "pointwise",
-    "ranknet",
-]
-
 
 class Scored(NamedTuple):
     """The inputs of a loss for a batch, ``(groups, passages)`` each; ``teacher`` is None without a

@@ -12,8 +12,6 @@ from positionbias.evaluation.convergence import Finish
 from positionbias.models.checkpoint import LOG, read_log
 from positionbias.models.remedied import trained_folder
 
-__all__ = ["training_rows"]
-
 _SERIES = {  # of a log, by name
     "loss": "loss",
     "validation nDCG@10": "ndcg",

@@ -8,8 +8,6 @@ import torch
 
 from positionbias.core.errors import SettingError
 
-__all__ = ["fitting_size", "out_of_memory", "room_for_moments"]
-
 
 def fitting_size(attempt: Callable[[int], None], size: int) -> int:
     """Return the largest of size/2, size/4 … 1 at which ``attempt`` does not run out of memory; 0

@@ -8,8 +8,6 @@ from pathlib import Path
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.seeds import choose
 
-__all__ = ["draw_negatives", "no_candidates", "without"]
-
 _PURPOSE = "ordinary negative"
 
 

@@ -12,8 +12,6 @@ from positionbias.models.protocols import Ranker, Role
 from positionbias.training.config import TrainConfig
 from positionbias.training.row_adam import RowAdam
 
-__all__ = ["clip_gradients", "make_optimizers", "set_learning_rates"]
-
 
 def make_optimizers(model: Ranker, config: TrainConfig) -> list[torch.optim.Optimizer]:
     """Return SparseAdam for an embedding (Adam would update every word; ``RowAdam`` on a GPU), and

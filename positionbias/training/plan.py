@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.positions.rotated_texts import TextChange
 
-__all__ = ["INPUTS", "TrainPlan", "check_loss"]
-
 # files and folders
 INPUTS = (
     "candidates",

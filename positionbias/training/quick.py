@@ -6,8 +6,6 @@ from typing import Any
 
 from positionbias.models.kinds import begins_with
 
-__all__ = ["DEPTH", "quick_shape", "quick_training"]
-
 DEPTH = 10  # candidates of a query
 
 _ENCODER = {

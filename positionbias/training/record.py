@@ -16,8 +16,6 @@ from positionbias.evaluation.convergence import Ending, finish_of
 if TYPE_CHECKING:
     from accelerate import Accelerator
 
-__all__ = ["TIMES", "Board", "Row", "Sums", "Trained", "untimed", "write_log"]
-
 Row = dict[str, int | float | None]
 
 _PROJECT = "positionbias"

@@ -11,8 +11,6 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-__all__ = ["RowAdam"]
-
 
 class RowAdam(torch.optim.SparseAdam):
     """``SparseAdam`` with the same state and, up to rounding, the same updates."""

@@ -26,21 +26,11 @@ from torch import Tensor, nn
 from positionbias.core.errors import InputError, OutputExistsError, bad_input
 from positionbias.core.files import read_json, refuse_links
 from positionbias.core.json_text import Json, JsonObject
-from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
+from positionbias.core.manifest import Manifest, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
+from positionbias.core.seal import MANIFEST
 from positionbias.models.protocols import Ranker
 from positionbias.models.tensors import load_tensors, load_weights, save_tensors
-
-__all__ = [
-    "Towards",
-    "find_state",
-    "load_best",
-    "restore_state",
-    "save_best",
-    "save_state",
-    "unfinished",
-    "working_folder",
-]
 
 _KIND = "training-state"
 _OF_A_WEIGHT = ("step", "exp_avg", "exp_avg_sq")  # state of all our optimisers

@@ -39,8 +39,6 @@ from positionbias.training.trainsets.sample import GroupSource
 from positionbias.training.trainsets.source import group_source
 from positionbias.training.validation import Validation
 
-__all__ = ["TrainPlan", "train_model"]
-
 
 def train_model(
     collection: Collection,

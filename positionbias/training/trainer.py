@@ -26,8 +26,6 @@ from positionbias.training.memory import fitting_size, out_of_memory, room_for_m
 from positionbias.training.optimizers import clip_gradients, make_optimizers, set_learning_rates
 from positionbias.training.record import Trained
 
-__all__ = ["Trainer"]
-
 # batches between two reads of the losses: on a GPU a read waits for all queued work
 _LOOK_EVERY = 16
 

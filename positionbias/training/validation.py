@@ -20,8 +20,6 @@ from positionbias.probe.term_vectors import probe
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.scored import PassageTexts
 
-__all__ = ["MEASURED", "Validation", "first_stage", "validate"]
-
 MEASURED = ("ndcg", "depth", "mats")
 
 

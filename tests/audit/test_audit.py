@@ -16,9 +16,10 @@ from positionbias.audit.words import sentences_of
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.run import Run
-from positionbias.firststage.bm25 import Bm25Settings, retrieve
+from positionbias.firststage.bm25 import retrieve
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.planted.generator import PlantedSettings
+from positionbias.planted.settings import PlantedSettings
 from tests.audit.tasks import same_rows, verdict_of
 from tests.tiny import planted
 

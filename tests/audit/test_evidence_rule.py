@@ -35,7 +35,8 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.kinship import kinship, shares_weights
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 from positionbias.ranking.config import RankingConfig
 from tests.audit.scorers import blind, front_lover
 from tests.commands import posbias

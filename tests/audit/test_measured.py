@@ -35,8 +35,9 @@ from positionbias.audit.verdict import (
 from positionbias.audit.words import sentences_of
 from positionbias.core.collection import Collection
 from positionbias.core.rows import check
-from positionbias.firststage.bm25 import Bm25Settings, retrieve
-from positionbias.planted.generator import PlantedSettings
+from positionbias.firststage.bm25 import retrieve
+from positionbias.firststage.settings import Bm25Settings
+from positionbias.planted.settings import PlantedSettings
 from tests.audit.scorers import blind, end_lover, first_placed, front_lover
 from tests.audit.tasks import figures_of, system
 from tests.audit.test_reads import stopping

@@ -21,10 +21,11 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.dense.encode import encode_collection
-from positionbias.firststage.bm25 import Bm25Settings, retrieve
+from positionbias.firststage.bm25 import retrieve
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.ops.audit import retrievers
-from positionbias.planted.generator import PlantedSettings
+from positionbias.planted.settings import PlantedSettings
 from positionbias.ranking.config import RankingConfig
 from tests.audit.bags import bag_checkpoint
 from tests.audit.tasks import rows_in, same_rows, verdict_of

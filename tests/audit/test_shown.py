@@ -18,7 +18,8 @@ from positionbias.audit.shown import SHOWN
 from positionbias.audit.systems import Measurement
 from positionbias.core.screen import lines_of, shown_width
 from positionbias.ops.audit import audit_systems
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 from tests.audit.scorers import front_lover
 from tests.documentation.blocks import PAGES, codes
 from tests.report import invented_audit

@@ -13,7 +13,7 @@ from positionbias.audit.single_queries import chosen_queries
 from positionbias.audit.systems import RERANKER, Measurement
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
-from positionbias.planted.generator import PlantedSettings
+from positionbias.planted.settings import PlantedSettings
 from positionbias.report.page import build_sections, load_study
 from positionbias.report.table import Table
 from positionbias.settings import AuditSettings

@@ -28,8 +28,9 @@ from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run
-from positionbias.firststage.bm25 import Bm25Settings, retrieve
-from positionbias.planted.generator import PlantedSettings
+from positionbias.firststage.bm25 import retrieve
+from positionbias.firststage.settings import Bm25Settings
+from positionbias.planted.settings import PlantedSettings
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from tests.audit.scorers import blind, end_lover, front_lover

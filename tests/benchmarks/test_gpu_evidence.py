@@ -17,9 +17,10 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.retrieval import Retrieval
-from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
+from positionbias.firststage.bm25 import retrieve_run
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.formats.msmarco_export import write_msmarco
-from positionbias.planted.generator import PlantedSettings
+from positionbias.planted.settings import PlantedSettings
 
 from ..tiny import planted, tiny_encoder
 

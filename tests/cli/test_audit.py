@@ -13,7 +13,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.files import home
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.rows import load as load_rows
-from positionbias.planted.generator import PlantedSettings
+from positionbias.planted.settings import PlantedSettings
 
 from ..tiny import candidates, planted
 

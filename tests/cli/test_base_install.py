@@ -18,7 +18,8 @@ import pytest
 from positionbias.core.extras import MODELS
 from positionbias.core.qrels import write_qrels
 from positionbias.core.run import write_run
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 from tests.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 
 from .test_main import commands

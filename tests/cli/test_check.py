@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.planted.generator import PlantedSettings
+from positionbias.planted.settings import PlantedSettings
 from tests.commands import posbias
 
 from ..tiny import candidates, planted

@@ -13,7 +13,7 @@ from pandas import DataFrame
 
 from positionbias.contamination.suspect import Suspected
 from positionbias.core.rows import frame
-from positionbias.planted.generator import PlantedSettings
+from positionbias.planted.settings import PlantedSettings
 from tests.commands import posbias
 
 from ..tiny import candidates, planted, saved_tk

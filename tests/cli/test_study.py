@@ -10,7 +10,7 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
-from positionbias.planted.generator import PlantedSettings
+from positionbias.planted.settings import PlantedSettings
 from tests.commands import posbias
 
 from ..tiny import planted

@@ -12,7 +12,8 @@ from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.models.new_encoder import make_encoder
 from positionbias.models.settings import EncoderSettings
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 
 from ..tiny import TINY
 

@@ -16,7 +16,7 @@ from positionbias.core.run import read_run
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.duet import Duet
 from positionbias.models.pacrr import PACRR
-from positionbias.planted.generator import PlantedSettings
+from positionbias.planted.settings import PlantedSettings
 from tests.commands import posbias
 
 from ..tiny import candidates, planted

@@ -10,7 +10,8 @@ import pytest
 
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 from tests.commands import posbias
 
 from ..tiny import candidates

@@ -14,8 +14,9 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
-from positionbias.core.manifest import MANIFEST, Manifest
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.seal import MANIFEST
 
 QUERIES, PASSAGES, DEPTH = 30, 80, 25
 

@@ -14,14 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError
-from positionbias.core.run import (
-    Run,
-    order_by_score,
-    read_rankings,
-    read_run,
-    strictly_decreasing,
-    write_run,
-)
+from positionbias.core.rank_order import order_by_score
+from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run_files import read_rankings, strictly_decreasing
 
 ids = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1, max_size=6)
 scores = st.floats(-(2.0**100), 2.0**100, width=32) | st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-12])

@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
+from positionbias.core.manifest import Manifest, write_manifest
+from positionbias.core.seal import MANIFEST
 from positionbias.dense.vectors import IDS, KIND, SHARDS, Vectors
 
 

@@ -20,9 +20,10 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import DependencyError, InputError, SettingError
 from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.rank_order import order_by_score
 from positionbias.core.records import Query
 from positionbias.core.retrieval import Retrieval
-from positionbias.core.run import order_by_score, read_run
+from positionbias.core.run import read_run
 from positionbias.dense.approximate import AnnIndex, open_ann
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.exact import Found, exact_search, least_memory, queries_at_once

@@ -26,7 +26,8 @@ from positionbias.core.run import write_run
 from positionbias.formats.validation_draw import ValidationDraw
 from positionbias.leakage.settings import FindSettings
 from positionbias.ops.query_encoder import Encoder
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 from tests import tiny
 from tests.formats import tripclick_files
 from tests.formats.msmarco_files import write_tar

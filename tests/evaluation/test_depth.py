@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel
-from positionbias.core.run import Run, strictly_decreasing
+from positionbias.core.run import Run
+from positionbias.core.run_files import strictly_decreasing
 from positionbias.evaluation.depth import apply_depth, tune_depth
 from positionbias.evaluation.measures import per_query
 

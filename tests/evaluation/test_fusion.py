@@ -21,7 +21,8 @@ from positionbias.core.manifest import (
     read_manifest,
     write_manifest,
 )
-from positionbias.core.run import Run, read_run, strictly_decreasing, write_run
+from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run_files import strictly_decreasing
 from positionbias.evaluation.fusing import FUSIONS, Fusing
 from positionbias.evaluation.fusion import Missing, equal_again, fuse, fuse_runs
 

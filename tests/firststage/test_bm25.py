@@ -19,7 +19,8 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Query
-from positionbias.firststage.bm25 import PRESETS, Bm25Settings, open_index, retrieve, search
+from positionbias.firststage.bm25 import open_index, retrieve, search
+from positionbias.firststage.settings import PRESETS, Bm25Settings
 from positionbias.firststage.terms import Analyzer
 
 from ..sealing import reseal

@@ -22,7 +22,7 @@ from positionbias.core.records import Passage, Query
 from positionbias.core.shards import Shard, write_shard
 from positionbias.engine.choose import open_engine
 from positionbias.firststage import bm25s_build, bm25s_index
-from positionbias.firststage.bm25 import Bm25Settings, open_index, search
+from positionbias.firststage.bm25 import open_index, search
 from positionbias.firststage.bm25s_build import (
     DATA,
     INDICES,
@@ -31,6 +31,7 @@ from positionbias.firststage.bm25s_build import (
     build_bm25s,
     write_postings,
 )
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import Analyzer
 
 TEXTS = (

@@ -22,11 +22,13 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, StorageError
 from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.rank_order import Ranking
 from positionbias.core.records import Passage, Query
-from positionbias.core.run import Ranking, Run, read_run
+from positionbias.core.run import Run, read_run
 from positionbias.firststage import lucene
-from positionbias.firststage.bm25 import PRESETS, Bm25Settings, open_index, retrieve, search
+from positionbias.firststage.bm25 import open_index, retrieve, search
 from positionbias.firststage.java import java_class
+from positionbias.firststage.settings import PRESETS, Bm25Settings
 from tests.lucene import needs_lucene
 from tests.sealing import reseal
 

@@ -17,7 +17,8 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Query
-from positionbias.formats.squad import import_squad, read_squad, write_squad
+from positionbias.formats.squad import import_squad, write_squad
+from positionbias.formats.squad_json import read_squad
 from positionbias.formats.validation_draw import HoldOut
 from positionbias.positions.histogram import position_histogram
 

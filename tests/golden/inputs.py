@@ -10,7 +10,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.qrels import write_qrels
 from positionbias.core.run import read_run, write_run
 from positionbias.ops.positions import debias
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 from tests import tiny
 from tests.dense.conftest import saved_dot
 from tests.models.t5 import saved_t5

@@ -32,7 +32,7 @@ from positionbias.models.checkpoint import load_checkpoint, user_checkpoint
 from positionbias.models.endpoint_answers import by_index, content, finite
 from positionbias.models.endpoint_client import BadAnswer, endpoint_named
 from positionbias.models.endpoints import EmbeddingEncoder
-from positionbias.planted.generator import PlantedSettings
+from positionbias.planted.settings import PlantedSettings
 from positionbias.ranking.config import Computing, Reranking
 from positionbias.settings import ByVectors, Retrieval
 from tests.models.served import Answer, Served, embed, overlap, serving

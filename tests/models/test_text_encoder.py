@@ -18,7 +18,7 @@ from positionbias.core.errors import InputError
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.protocols import SingleVector, TextScorer
 from positionbias.models.text_encoder import TextEncoder
-from positionbias.planted.generator import PlantedSettings
+from positionbias.planted.settings import PlantedSettings
 from tests.tiny import planted
 
 CODE = '''

@@ -18,7 +18,8 @@ from safetensors.numpy import save_file
 
 from positionbias.core.errors import InputError
 from positionbias.models.vector_file import save_vectors
-from positionbias.models.word_vectors import WordVectors, embedding_matrix, read_word_vectors
+from positionbias.models.wanted_vectors import WordVectors
+from positionbias.models.word_vectors import embedding_matrix, read_word_vectors
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary
 
 WANTED = {"lamp", "gate", "oil"}

@@ -14,7 +14,7 @@ import pytest
 import positionbias as pb
 from positionbias.core.errors import InputError, SettingError
 from positionbias.ops.evaluation import Measuring
-from positionbias.planted.generator import PlantedSettings
+from positionbias.planted.settings import PlantedSettings
 from tests.tiny import candidates, planted
 
 MEASURES = ("nDCG@10", "RR@10", "R@10", "AP", "P@5", "Judged@3", "Success@1")

@@ -14,7 +14,8 @@ from positionbias.core.rows import load
 from positionbias.leakage.pairs import read_pairs
 from positionbias.leakage.settings import FindSettings, SampleSettings
 from positionbias.overlap.settings import CountedPairs
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 
 PLANTED = PlantedSettings(
     queries=60, passages=240, test_share=0.3, validation_share=0.2, leaked_queries=20

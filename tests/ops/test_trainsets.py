@@ -13,7 +13,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.groups import Groups
 from positionbias.leakage.settings import LeakingPairs
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 
 from ..tiny import candidates
 

@@ -9,8 +9,9 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.planted.clicks import PASSED_OVER, TRUE, clicked
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
 from positionbias.planted.grammar import Thing
+from positionbias.planted.settings import PlantedSettings
 from tests.oracles import states_value
 
 ANSWERS = 4

@@ -11,8 +11,9 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
 from positionbias.planted.grammar import SYNONYMS, WAYS, Thing
+from positionbias.planted.settings import PlantedSettings
 from tests.oracles import states_value
 
 # 80 test queries

@@ -17,9 +17,11 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import OutputExistsError, SettingError
 from positionbias.core.run import Run
 from positionbias.evaluation.measures import per_query
-from positionbias.firststage.bm25 import Bm25Settings, retrieve
-from positionbias.planted.generator import PlantedSettings, plan_queries, write_planted
+from positionbias.firststage.bm25 import retrieve
+from positionbias.firststage.settings import Bm25Settings
+from positionbias.planted.generator import plan_queries, write_planted
 from positionbias.planted.grammar import ANSWERING, MENTIONING, Thing
+from positionbias.planted.settings import PlantedSettings
 from positionbias.positions.density import Density
 from positionbias.positions.histogram import position_histogram
 from positionbias.text.overlap import position_only

@@ -15,9 +15,10 @@ from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.leakage.lexical import read_terms
 from positionbias.leakage.pairs import read_pairs
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
 from positionbias.planted.grammar import ATTRIBUTES, WAYS, Thing
 from positionbias.planted.leaks import TRUE_PAIRS
+from positionbias.planted.settings import PlantedSettings
 from tests.oracles import states_value
 
 # 40 test queries

@@ -15,7 +15,7 @@ from positionbias.core.manifest import manifest_path
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.measures import per_query
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
-from positionbias.planted.generator import PlantedSettings
+from positionbias.planted.settings import PlantedSettings
 from positionbias.ranking.config import Reranking
 from positionbias.ranking.rerank import rerank_run, rescore
 

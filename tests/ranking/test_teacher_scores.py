@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.core.run import Ranking
+from positionbias.core.rank_order import Ranking
 from positionbias.ranking.teacher_files import (
     Repeats,
     read_teacher_file,

@@ -49,7 +49,7 @@ def test_the_contents_of_the_small_collection(small_collection: Collection) -> N
 
 @pytest.mark.realdata
 def test_the_share_of_long_squad_paragraphs(posbias_data: Path, tmp_path: Path) -> None:
-    from positionbias.formats.squad import read_squad
+    from positionbias.formats.squad_json import read_squad
 
     for name, low, high in (("train44-v1.1.json", 0.11, 0.14), ("dev-v1.1.json", 0.11, 0.14)):
         squad = read_squad(posbias_data / "squad" / name)

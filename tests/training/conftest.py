@@ -14,7 +14,8 @@ from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.kinds import begins_with
 from positionbias.models.shapes import ColBERTConfig, ConvKNRMConfig
 from positionbias.training.config import TrainConfig
-from positionbias.training.train import TrainPlan, train_model
+from positionbias.training.plan import TrainPlan
+from positionbias.training.train import train_model
 
 from ..models.t5 import saved_t5
 from ..tiny import TINY, candidates, planted, tiny_encoder

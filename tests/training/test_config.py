@@ -10,10 +10,10 @@ import torch
 
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Given
-from positionbias.models.kinds import KINDS, begins_with
-from positionbias.models.shapes import BertCatConfig, TKConfig
+from positionbias.models.kinds import begins_with
+from positionbias.models.shapes import KINDS, BertCatConfig, TKConfig
 from positionbias.training.config import TrainConfig, settle_steps
-from positionbias.training.train import TrainPlan
+from positionbias.training.plan import TrainPlan
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,9 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest
+from positionbias.core.rank_order import Ranking, order_by_score
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.run import Ranking, Run, order_by_score, read_run
+from positionbias.core.run import Run, read_run
 from positionbias.ranking.teacher_scores import (
     KIND,
     ScoredBlock,

@@ -17,7 +17,8 @@ from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.run import read_run
 from positionbias.training.config import TrainConfig
-from positionbias.training.train import TrainPlan, train_model
+from positionbias.training.plan import TrainPlan
+from positionbias.training.train import train_model
 from positionbias.training.trainsets.sample import StoredGroups
 
 from .conftest import Task

@@ -2,6 +2,4 @@
 (2024), Tables 1 and 2.
 """
 
-__all__ = ["HEADLINE"]
-
 HEADLINE = "nDCG@10"

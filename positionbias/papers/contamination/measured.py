@@ -27,8 +27,6 @@ from positionbias.experiments.measured import (
 )
 from positionbias.papers.contamination import HEADLINE
 
-__all__ = ["ContaminationStudy", "measure_contamination"]
-
 PUBLISHED = Path(__file__).with_name("published.csv")
 TARGETS = {"dl19": "Deep Learning 2019", "dl20": "Deep Learning 2020", "covid": "TREC COVID"}
 # a split's name, in a merged collection behind a prefix -> its name in the paper's Table 1

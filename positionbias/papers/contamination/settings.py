@@ -25,8 +25,6 @@ from positionbias.models.kinds import begins_with, scores_log_probabilities
 from positionbias.papers import StudyCommand
 from positionbias.training.config import LOSSES, TrainConfig, refuse_validating
 
-__all__ = ["COMMAND", "DISTILLATIONS", "ContaminationSettings", "Distillation"]
-
 RATE = 1e-5  # learning rate of models over an encoder (contaminated-distillation paper, §4)
 FORM = "LOSS[:GROUP[:PART]]"
 

@@ -32,8 +32,6 @@ from positionbias.report.table import (
     where_printed,
 )
 
-__all__ = ["INFLATED", "INFLATION_FIGURE", "SHOWN", "SOURCES"]
-
 PAPER = "Training on the Test Model: Contamination in Ranking Distillation (2024)"
 PRINTED = (
     f"Published: {PAPER}; its marks of significance are left out. Ours is another experiment, not "

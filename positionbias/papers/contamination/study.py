@@ -28,8 +28,6 @@ from positionbias.experiments.workspace import Workspace
 from positionbias.papers.contamination.measured import ContaminationStudy, measure_contamination
 from positionbias.papers.contamination.settings import ContaminationSettings, Distillation
 
-__all__ = ["NOTES", "run_study"]
-
 NOTES = (
     (
         "The training sets are drawn once, by the study's seed; a training's seed draws its first "

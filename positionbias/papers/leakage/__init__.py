@@ -6,11 +6,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = [
-    "CONDITIONS", "HEADLINE", "LEAKED", "LOWER_IS_BETTER", "MEASURES", "NO", "OFFSET", "RANK",
-    "SCORE", "Remembered",
-]  # fmt: skip
-
 NO = "no"  # the reference kind of training set
 # kind of training set → its name in results
 CONDITIONS = {NO: "no leakage", "msm": "MSM leakage", "test": "test leakage"}

@@ -20,9 +20,10 @@ from pandas import DataFrame
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups
+from positionbias.core.rank_order import Ranking
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected, printed_cells
-from positionbias.core.run import Ranking, Run, read_run
+from positionbias.core.run import Run, read_run
 from positionbias.evaluation.bootstrap import bootstrap_mean
 from positionbias.evaluation.cross_validation import check_folds, cross_validate, query_folds
 from positionbias.evaluation.first_rank import first_ranks
@@ -52,11 +53,6 @@ from positionbias.papers.leakage import (
     Remembered,
 )
 from positionbias.papers.leakage.settings import LeakageSettings
-
-__all__ = [
-    "PUBLISHED", "LeakageStudy", "LeakedPair", "Training", "leaked_pairs", "leaked_places",
-    "measure_leakage", "retrieved_alone", "target_folds", "with_leaked",
-]  # fmt: skip
 
 PUBLISHED = Path(__file__).with_name("published.csv")
 

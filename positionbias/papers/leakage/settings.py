@@ -27,8 +27,6 @@ from positionbias.papers import StudyCommand
 from positionbias.papers.leakage import CONDITIONS, NO
 from positionbias.training.config import refuse_validating
 
-__all__ = ["COMMAND", "LeakageSettings"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeakageSettings(SeveralTrainings):

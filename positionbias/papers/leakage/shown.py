@@ -25,8 +25,6 @@ from positionbias.report.record import Finding, records_of, said
 from positionbias.report.table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.report.tiles import Answer, Answered, Question
 
-__all__ = ["SHOWN", "SIZES_FIGURE"]
-
 PRINTED = (
     f"Published: {PAPER}; its marks are by Student's paired t-test. Ours is another experiment, "
     "not a repetition of it. Beside BERT_CAT stands monoBERT, which is BERT_CAT with the pointwise "

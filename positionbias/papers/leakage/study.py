@@ -40,8 +40,6 @@ from positionbias.papers.leakage.measured import (
 )
 from positionbias.papers.leakage.settings import LeakageSettings
 
-__all__ = ["run_study"]
-
 NOTES = (
     "Training sets are drawn once; a training's seed draws first weights and shuffles its set.",
     "A topic's value is its mean over the training seeds, before a size is chosen.",

@@ -13,8 +13,6 @@ from positionbias.core.settings import check_settings, required_setting
 from positionbias.papers import StudyCommand
 from positionbias.pooling.settings import PoolSettings
 
-__all__ = ["COMMAND", "PoolingSettings", "PoolingTask"]
-
 
 class PoolingTask(NamedTuple):
     """A folder of TREC runs, their judgements, and the table of their systems."""

@@ -15,8 +15,6 @@ from positionbias.report.record import Finding, records_of, said
 from positionbias.report.table import RowTable, Value
 from positionbias.report.tiles import Answer, Answered, Question
 
-__all__ = ["SHOWN"]
-
 UNDER = {"measure": "Measure", "pool": "Pools", "kind": "Test systems"}
 FOUND = "measure == 'relevant documents'"
 SETS = "variant == '' and axis == '' and pool != '' and kind != ''"

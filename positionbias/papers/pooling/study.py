@@ -34,8 +34,6 @@ from positionbias.pooling.runs import RunFiles, find_runs, judge_runs, kinds_of
 from positionbias.pooling.scores import pool_measures
 from positionbias.pooling.settings import PoolSettings
 
-__all__ = ["DOCUMENTS", "PASSAGES", "PUBLISHED", "TOPICS", "paper_task", "run_study"]
-
 PUBLISHED = Path(__file__).with_name("published.csv")
 DOCUMENTS, PASSAGES = "TREC DL 2019 documents", "TREC DL 2019 passages"
 # the judged topics of the TREC 2019 Deep Learning Track, the same for both tasks

@@ -13,12 +13,6 @@ from enum import StrEnum
 
 from positionbias.models.shapes import Positions
 
-__all__ = [
-    "AT_INFERENCE", "BASELINES", "CUT", "FIRST", "INSTEAD", "IN_TRAINING", "MOVED", "NO_REMEDY",
-    "OF_TK", "PAPER", "POSITION", "REMEDIES", "RERANKER", "TAUGHT", "TEST_SETS", "TRAININGS",
-    "VARIANTS", "WHOLE", "Shift",
-]  # fmt: skip
-
 PAPER = "Mitigating the Position Bias of Transformer Models in Passage Re-Ranking (ECIR 2021)"
 # roles of systems
 FIRST, POSITION, RERANKER = "first stage", "position", "re-ranker"

@@ -61,8 +61,6 @@ from positionbias.positions.measured import histogram_rows
 from positionbias.positions.settings import HistogramOptions, Matching
 from positionbias.probe.measured import MATS
 
-__all__ = ["ORIGINAL", "PositionStudy", "Text", "Trained", "measure_positions"]
-
 PUBLISHED = Path(__file__).with_name("published.csv")
 # how a collection was made → the paper's collection that it is, whole or in part
 COLLECTIONS = {"import msmarco": "MS MARCO", "import squad": "SQuAD 2.0"}

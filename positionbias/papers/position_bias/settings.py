@@ -18,6 +18,7 @@ from positionbias.core.settings import (
     setting,
     settings_of,
 )
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.experiments.models import (
     CANDIDATES,
     DRAWS,
@@ -32,16 +33,7 @@ from positionbias.models.shapes import POSITIONS, Positions
 from positionbias.papers import StudyCommand
 from positionbias.papers.position_bias import IN_TRAINING, OF_TK, TAUGHT
 from positionbias.positions.rotate import Rotation
-from positionbias.text.words import USUAL_WORDS, WordMethod
-
-__all__ = [
-    "COMMANDS",
-    "TRAIN",
-    "GridSettings",
-    "PositionBiasSettings",
-    "RemedySettings",
-    "TransferSettings",
-]
+from positionbias.text.words import WordMethod
 
 TRAIN = "train"  # the split of training queries
 DEPTH = 10  # candidates per query with --quick

@@ -51,8 +51,6 @@ from positionbias.report.similarity import SECTION as SIMILARITY
 from positionbias.report.table import DOUBTFUL, MARK, RowTable, Value, where_printed
 from positionbias.report.tiles import Answer, Answered, Question
 
-__all__ = ["SHOWN"]
-
 PRINTED = f"Published: {PAPER}. Ours is another experiment, not a repetition of it."
 MODELS = "role == 're-ranker'"
 OVERALL = "axis == '' and subset == '' and seed == -1 and rotation == -1"

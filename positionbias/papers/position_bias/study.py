@@ -57,23 +57,12 @@ from positionbias.papers.position_bias.settings import (
     RemedySettings,
     TransferSettings,
 )
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
-
-__all__ = [
-    "DEMO_COLLECTION",
-    "DEMO_STUDY",
-    "candidate_runs",
-    "run_demo",
-    "run_position_bias",
-    "run_remedies",
-    "run_transfer",
-    "test_runs",
-    "with_remedy",
-]
 
 NOTES = (
     (

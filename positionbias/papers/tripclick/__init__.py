@@ -6,8 +6,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-__all__ = ["ENSEMBLE", "HEADLINE", "JUDGED", "REGENERATED", "RERANKER", "RETRIEVER", "Fall"]
-
 HEADLINE, JUDGED = "nDCG@10", "Judged@10"
 REGENERATED = "regenerated"  # the training set with BM25's negatives
 RERANKER, ENSEMBLE, RETRIEVER = "re-ranker", "ensemble", "retriever"  # roles

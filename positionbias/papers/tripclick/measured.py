@@ -32,8 +32,6 @@ from positionbias.experiments.measured import (
 from positionbias.papers.tripclick import ENSEMBLE, HEADLINE, JUDGED, REGENERATED, RERANKER, Fall
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
 
-__all__ = ["TripClickStudy", "count_set", "fall", "measure_tripclick", "within_candidates"]
-
 RANKED = (HEADLINE, "RR@10")
 RECALL = (100, 200, 1000)
 BM25 = Facts(model=FIRST_STAGE, role="first stage")

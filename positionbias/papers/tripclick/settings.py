@@ -25,8 +25,6 @@ from positionbias.papers import StudyCommand
 from positionbias.papers.tripclick import REGENERATED
 from positionbias.training.config import TrainConfig, refuse_validating
 
-__all__ = ["COMMAND", "JudgedSplit", "TripClickSettings"]
-
 DENSE = "bert_dot"  # the kind that retrieves; all others re-rank
 
 

@@ -28,8 +28,6 @@ from positionbias.report.table import (
     where_printed,
 )
 
-__all__ = ["DEPTH_FIGURE", "SHOWN"]
-
 PRINTED = (
     "Published: Establishing Strong Baselines for TripClick Health Retrieval (ECIR 2022). Ours is "
     "another experiment, not a repetition of it."

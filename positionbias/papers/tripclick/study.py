@@ -29,7 +29,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.publish import atomic_folder
 from positionbias.core.records import relevant_passages
-from positionbias.core.run import read_rankings
+from positionbias.core.run_files import read_rankings
 from positionbias.evaluation.records import Facts
 from positionbias.experiments.measured import Trial, as_ended, check_candidates, check_splits
 from positionbias.experiments.step import record_of
@@ -38,8 +38,6 @@ from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRI
 from positionbias.papers.tripclick.measured import TripClickStudy, measure_tripclick
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
 from positionbias.training.negatives import draw_negatives, without
-
-__all__ = ["NOTES", "check_study", "run_study", "write_study_set"]
 
 OWN_JUDGEMENTS = "own"  # the name of a split's own, unnamed set of judgements
 SHARD = 1 << 18  # groups

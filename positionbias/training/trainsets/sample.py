@@ -15,8 +15,6 @@ from positionbias.core.run import Run
 from positionbias.core.seeds import choose, generator
 from positionbias.training.negatives import without
 
-__all__ = ["GroupSampler", "GroupSource", "StoredGroups", "make_sampler", "sampler_over"]
-
 _AT_ONCE = 4_096  # groups looked up together
 
 

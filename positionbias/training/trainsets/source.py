@@ -14,8 +14,6 @@ from positionbias.training.plan import TrainPlan
 from positionbias.training.trainsets.sample import GroupSource, StoredGroups, make_sampler
 from positionbias.training.trainsets.taught import Taught, make_taught_sampler
 
-__all__ = ["group_source"]
-
 
 def group_source(collection: Collection, plan: TrainPlan) -> GroupSource:
     """Return the plan's groups: sampled from candidates or a teacher's ranking, or stored; with a

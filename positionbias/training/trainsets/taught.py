@@ -20,8 +20,6 @@ from positionbias.training.trainsets.sample import (
     sampler_over,
 )
 
-__all__ = ["Taught", "make_taught_sampler"]
-
 _CHECKED = 100_000  # groups of a training set
 _QUERIES = 1_024  # queries whose passages are looked up at once
 

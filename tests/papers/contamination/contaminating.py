@@ -12,9 +12,10 @@ from positionbias.contamination.settings import ContaminatedSettings
 from positionbias.contamination.trainsets import write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
+from positionbias.core.manifest import Manifest, write_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
+from positionbias.core.seal import MANIFEST
 from positionbias.evaluation.records import Facts
 from positionbias.experiments.measured import Trial
 from positionbias.papers.contamination.measured import ContaminationStudy

@@ -13,7 +13,8 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.records import Qrel
 from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import read_run
-from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
+from positionbias.firststage.bm25 import retrieve_run
+from positionbias.firststage.settings import Bm25Settings
 from tests.tiny import planted
 
 TOPICS = 12

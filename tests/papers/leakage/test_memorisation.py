@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from positionbias.core.errors import InputError
-from positionbias.core.run import Run, order_by_score, read_run, write_run
+from positionbias.core.rank_order import order_by_score
+from positionbias.core.run import Run, read_run, write_run
 from positionbias.papers.leakage.measured import LeakedPair, leaked_places, with_leaked
 
 CANDIDATES = Run("bm25", [("q1", ["a", "b", "c"], [9.0, 8.0, 7.0]), ("q2", ["a", "d"], [5.0, 4.0])])

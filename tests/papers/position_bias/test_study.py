@@ -20,7 +20,7 @@ from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace, position_only_run
-from positionbias.firststage.bm25 import Bm25Settings
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias import CUT, WHOLE
 from positionbias.papers.position_bias.settings import PositionBiasSettings

@@ -19,7 +19,8 @@ from positionbias.models.checkpoint import load_checkpoint
 from positionbias.papers.position_bias.settings import TransferSettings
 from positionbias.papers.position_bias.shown import EFFECTIVENESS, SHOWN
 from positionbias.papers.position_bias.study import run_transfer
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 from positionbias.training.config import TrainConfig
 
 from ...tiny import TINY, planted

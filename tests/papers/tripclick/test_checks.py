@@ -17,7 +17,8 @@ from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
 from positionbias.papers.tripclick.study import run_study
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 from tests.tiny import TINY
 
 

@@ -24,7 +24,8 @@ from positionbias.papers.tripclick.settings import (
 )
 from positionbias.papers.tripclick.study import run_study, write_study_set
 from positionbias.planted.clicks import PASSED_OVER, TRUE
-from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.planted.generator import write_planted
+from positionbias.planted.settings import PlantedSettings
 from positionbias.training.config import TrainConfig
 from tests.tiny import TINY, candidates, planted
 
