@@ -41,7 +41,7 @@ from positionbias.pooling.kinds import (
     exchanged,
 )
 from positionbias.pooling.pools import draw_pools, gold_pool, pool_kinds, pool_rows
-from positionbias.pooling.runs import NOT_RETRIEVED, JudgedRuns, find_runs, judge_runs
+from positionbias.pooling.runs import NOT_RETRIEVED, JudgedRuns, find_runs, judge_runs, read_runs
 from positionbias.pooling.scores import PoolMeasure, pool_measures, score_pools
 from positionbias.pooling.settings import PoolSettings
 from tests.pooling.simulated import Simulation, simulated_qrels, simulated_runs
@@ -56,7 +56,7 @@ KINDS = ("traditional", "neural")
 def covid() -> JudgedRuns:
     folder = Path(os.environ["POSBIAS_DATA"]) / "trec_covid_r5"
     found = find_runs(folder / "runs", folder / "systems.tsv")
-    return judge_runs(found.read(), read_qrels(folder / "qrels.round5.txt"))
+    return judge_runs(read_runs(found), read_qrels(folder / "qrels.round5.txt"))
 
 
 def before(

@@ -38,7 +38,7 @@ from positionbias.pooling.prediction import (
     errors_left_out,
     learn,
 )
-from positionbias.pooling.runs import System, find_runs
+from positionbias.pooling.runs import System, find_runs, read_runs
 from positionbias.pooling.scores import pool_measures, score_grades
 from positionbias.pooling.unjudged import OpenRuns, open_runs
 from positionbias.pooling.verdict import DEEP, draws_of_new, new_documents, score_bounds
@@ -193,7 +193,7 @@ def simulated(
 def covid(data: Path) -> OpenRuns:
     folder = data / "trec_covid_r5"
     found = find_runs(folder / "runs", folder / "systems.tsv")
-    return open_runs(found.read, read_qrels(folder / "qrels.round5.txt"), DEPTH)
+    return open_runs(lambda: read_runs(found), read_qrels(folder / "qrels.round5.txt"), DEPTH)
 
 
 def scores_row(name: str, records: list[dict[str, Any]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,7 @@ from positionbias.pooling.settings import CoverageSettings, PoolSettings, Verdic
 
 if TYPE_CHECKING:
     from positionbias.core.rows import Collected
-    from positionbias.pooling.runs import JudgedRuns, RunFiles
+    from positionbias.pooling.runs import JudgedRuns, System
 
 __all__ = ["pool_coverage", "pool_reliability", "pool_verdict"]
 
@@ -191,7 +191,7 @@ def pool_verdict(
     from positionbias.core.qrels import read_qrels
     from positionbias.core.run import read_run
     from positionbias.pooling.pools import pool_rows
-    from positionbias.pooling.runs import RunFiles, System, find_runs, run_name
+    from positionbias.pooling.runs import System, find_runs, read_runs, read_systems, run_name
     from positionbias.pooling.scores import pool_measures
     from positionbias.pooling.unjudged import open_runs
     from positionbias.pooling.verdict import DEEPEST_OPEN, add_verdict
@@ -200,18 +200,16 @@ def pool_verdict(
     measures = pool_measures(settings.measures, settings.relevant_from)
     depth = max(settings.depth, *(measure.cutoff or DEEPEST_OPEN for measure in measures))
     table, path = systems and input_place(systems), input_place(run)
-    pooled = find_runs(input_place(pool_runs), table) if pool_runs else RunFiles({})
-    if path.resolve() in {other.resolve() for other in pooled.files.values()}:
+    pooled = find_runs(input_place(pool_runs), table) if pool_runs else {}
+    if path.resolve() in {other.resolve() for other in pooled.values()}:
         do = "give a run that did not help to make the pool, or move it out of --pool-runs"
         raise bad_input(path, wanted="a new run", found="one of the pooled runs", do=do)
     name = run_name(path)
-    named = {system.run: system for system in pooled.absent}
+    named = {system.run: system for system in read_systems(table)} if table else {}
     new = named.get(name, System(name, name, "")), read_run(path, name)
     judgements = list(read_qrels(input_place(qrels)))
-    opened = open_runs(lambda: chain(pooled.read(), [new]), judgements, depth)
-    _say_unused(
-        opened.runs, pooled._replace(absent=[one for one in pooled.absent if one != new[0]])
-    )
+    opened = open_runs(lambda: chain(read_runs(pooled), [new]), judgements, depth)
+    _say_lacking(opened.runs)
     made = pool_rows(Path(qrels).name)
     add_verdict(made, opened, measures, settings)
     read = _read(pooled, pool_runs, qrels, systems if pool_runs else None)
@@ -220,29 +218,28 @@ def pool_verdict(
 
 
 def _judged(runs: Place, qrels: Place, systems: Place) -> tuple[JudgedRuns, list[Read]]:
-    """Read a folder of runs against judgements; say what is left out or was not used."""
+    """Read a folder of runs against judgements."""
     from positionbias.core.qrels import read_qrels
-    from positionbias.pooling.runs import find_runs, judge_runs
+    from positionbias.pooling.runs import find_runs, judge_runs, read_runs
 
     files = find_runs(input_place(runs), input_place(systems))
-    judged = judge_runs(files.read(), read_qrels(input_place(qrels)))
-    _say_unused(judged, files)
+    judged = judge_runs(read_runs(files), read_qrels(input_place(qrels)))
+    _say_lacking(judged)
     return judged, _read(files, runs, qrels, systems)
 
 
-def _say_unused(judged: JudgedRuns, files: RunFiles) -> None:
-    if files.absent:
-        say(
-            f"{len(files.absent):,} lines of --systems have no run and were left out, the first "
-            f"{files.absent[0].run!r}"
-        )
+def _say_lacking(judged: JudgedRuns) -> None:
     if lacking := int((~judged.there[:, :, 0]).sum()):
         say(f"judged queries that a run lacks, over all runs: {lacking:,}")
 
 
-def _read(files: RunFiles, runs: Place | None, qrels: Place, systems: Place | None) -> list[Read]:
+def _read(
+    files: Mapping[System, Path], runs: Place | None, qrels: Place, systems: Place | None
+) -> list[Read]:
     """Return the inputs; a folder of runs is one, by a checksum of their names and contents."""
-    read = [Read("runs", input_place(runs), files.checksum)] if runs else []
+    from positionbias.pooling.runs import runs_checksum
+
+    read = [Read("runs", input_place(runs), runs_checksum(files))] if runs else []
     read.append(Read.file("qrels", input_place(qrels)))
     return [*read, Read.file("systems", input_place(systems))] if systems else read
 

@@ -69,27 +69,20 @@ def read_systems(path: Path | str) -> list[System]:
     return list(systems.values())
 
 
-class RunFiles(NamedTuple):
-    """The file of each system's run; ``absent`` are systems of the table without a file."""
+def read_runs(files: Mapping[System, Path]) -> Iterator[tuple[System, Run]]:
+    """Yield each system with its run, named as in the table.
 
-    files: Mapping[System, Path]
-    absent: Sequence[System] = ()
+    Raises:
+        InputError: a malformed line (numbered).
+    """
+    for system, path in track(files.items(), "runs", len(files), unit="runs"):
+        yield system, read_run(path, system.run)
 
-    def read(self) -> Iterator[tuple[System, Run]]:
-        """Yield each system with its run, named as in the table.
 
-        Raises:
-            InputError: a malformed line (numbered).
-        """
-        for system, path in track(self.files.items(), "runs", len(self.files), unit="runs"):
-            yield system, read_run(path, system.run)
-
-    @property
-    def checksum(self) -> str:
-        """Return a SHA-256 of the files' names and contents."""
-        paths = sorted(self.files.values())
-        lines = "".join(f"{sha256_file(path)}  {path.name}\n" for path in paths)
-        return sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
+def runs_checksum(files: Mapping[System, Path]) -> str:
+    """Return a SHA-256 of the files' names and contents."""
+    lines = [f"{sha256_file(path)}  {path.name}\n" for path in sorted(files.values())]
+    return sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def run_name(path: Path) -> str:
@@ -97,9 +90,10 @@ def run_name(path: Path) -> str:
     return _ENDING.sub("", path.name)
 
 
-def find_runs(folder: Path | str, table: Path | str | None) -> RunFiles:
-    """Find a folder's runs (``NAME``, ``NAME.run``, ``NAME.run.gz`` …) by the systems of ``table``;
-    without a table every run is a group of its own. Hidden files and manifests are skipped.
+def find_runs(folder: Path | str, table: Path | str | None) -> dict[System, Path]:
+    """Find the file (``NAME``, ``NAME.run``, ``NAME.run.gz`` …) of each system of ``table`` that
+    has one in a folder; without a table every run is a group of its own. Hidden files and manifests
+    are skipped.
 
     Raises:
         InputError: no folder, no run in it, a run without a line in the table, two files of a run.
@@ -117,8 +111,7 @@ def find_runs(folder: Path | str, table: Path | str | None) -> RunFiles:
         wanted = f"a line for every run of {folder}"
         found, do = f"none for {', '.join(without)}", "add group and kind, or move the run away"
         raise bad_input(table or folder, wanted=wanted, found=found, do=do)
-    there = {system: named[system.run] for system in systems if system.run in named}
-    return RunFiles(there, [system for system in systems if system not in there])
+    return {system: named[system.run] for system in systems if system.run in named}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,6 +16,7 @@ from positionbias.pooling.runs import (
     find_runs,
     judge_runs,
     kinds_of,
+    read_runs,
     read_systems,
     run_name,
 )
@@ -77,21 +78,18 @@ def folder_of(tmp_path: Path, *names: str) -> Path:
     return folder
 
 
-def test_runs_are_found_plain_and_packed_and_absent_ones_are_told(
-    tmp_path: Path, table: Path
-) -> None:
+def test_runs_are_found_plain_and_packed(tmp_path: Path, table: Path) -> None:
     folder = folder_of(tmp_path, "deep.v2.run.gz", "bm25", ".hidden")
     found = find_runs(folder, table)
-    assert {system.run: path.name for system, path in found.files.items()} == {
+    assert {system.run: path.name for system, path in found.items()} == {
         "bm25": "bm25",
         "deep.v2": "deep.v2.run.gz",
     }
-    assert [system.run for system in found.absent] == ["gone"]
     # named as in the table, not by their tags
-    assert [(system.run, run.name, list(run)) for system, run in found.read()] == [
+    assert [(system.run, run.name, list(run)) for system, run in read_runs(found)] == [
         ("bm25", "bm25", ["1"]), ("deep.v2", "deep.v2", ["1"]),
     ]  # fmt: skip
-    assert [system.group for system in find_runs(folder, None).files] == ["bm25", "deep.v2"]
+    assert [system.group for system in find_runs(folder, None)] == ["bm25", "deep.v2"]
 
 
 @pytest.mark.parametrize(

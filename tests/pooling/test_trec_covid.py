@@ -12,7 +12,7 @@ import pytest
 
 from positionbias.core.qrels import read_qrels
 from positionbias.pooling.kinds import exchange_of
-from positionbias.pooling.runs import JudgedRuns, find_runs, judge_runs
+from positionbias.pooling.runs import JudgedRuns, find_runs, judge_runs, read_runs
 from positionbias.pooling.scores import pool_measures, score_pools
 
 pytestmark = pytest.mark.realdata
@@ -26,8 +26,7 @@ def folder(posbias_data: Path) -> Path:
 @pytest.fixture(scope="module")
 def runs(folder: Path) -> JudgedRuns:
     found = find_runs(folder / "runs", folder / "systems.tsv")
-    assert not found.absent
-    return judge_runs(found.read(), read_qrels(folder / "qrels.round5.txt"))
+    return judge_runs(read_runs(found), read_qrels(folder / "qrels.round5.txt"))
 
 
 def test_ndcg_is_the_published_one(folder: Path, runs: JudgedRuns) -> None:

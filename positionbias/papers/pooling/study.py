@@ -7,7 +7,7 @@ gold → the effect of kind, by permuted kinds. There are no models, and nothing
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +30,14 @@ from positionbias.pooling.pools import (
     pool_kinds,
     pool_rows,
 )
-from positionbias.pooling.runs import RunFiles, find_runs, judge_runs, kinds_of
+from positionbias.pooling.runs import (
+    System,
+    find_runs,
+    judge_runs,
+    kinds_of,
+    read_runs,
+    runs_checksum,
+)
 from positionbias.pooling.scores import pool_measures
 from positionbias.pooling.settings import PoolSettings
 
@@ -74,8 +81,8 @@ def run_study(settings: PoolingSettings, steps: Steps) -> Path:
     runs, inputs = {}, []
     for task in settings.tasks:  # all are checked before the first is read
         runs[task] = find_runs(task.runs, task.systems)
-        pool_kinds(list(runs[task].files))
-        checksums = [runs[task].checksum, *map(sha256_file, (task.qrels, task.systems))]
+        pool_kinds(list(runs[task]))
+        checksums = [runs_checksum(runs[task]), *map(sha256_file, (task.qrels, task.systems))]
         for role, path, checksum in zip(task._fields[1:], task[1:], checksums, strict=True):
             inputs.append(input_ref(f"{task.name}/{role}", path, checksum, artefact=place))
 
@@ -100,11 +107,11 @@ def run_study(settings: PoolingSettings, steps: Steps) -> Path:
     return steps.make("measure", place, settings.record(), by_role, make)
 
 
-def _measured(task: PoolingTask, files: RunFiles, settings: PoolSettings) -> DataFrame:
+def _measured(task: PoolingTask, files: Mapping[System, Path], settings: PoolSettings) -> DataFrame:
     """Return the rows of a task, with the paper's of its own."""
     made, level = pool_rows(task.name), settings.relevant_from
     qrels, measures = read_qrels(task.qrels), pool_measures(settings.measures, level)
-    runs = judge_runs(files.read(), qrels)
+    runs = judge_runs(read_runs(files), qrels)
     add_counts(made, runs, level)
     add_coverage(made, runs, settings.depth, level)
     add_reliability(made, runs, measures, settings)
