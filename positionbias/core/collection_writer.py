@@ -6,29 +6,27 @@ import re
 import shutil
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
-from itertools import groupby
-from operator import itemgetter
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeVar
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from positionbias.core.collection import Collection
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.key_map import KeyMap
 from positionbias.core.manifest import Manifest, package_versions, provenance, write_manifest
 from positionbias.core.publish import atomic_folder, resumable_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.schema import NAME
 from positionbias.core.seal import CACHE, MANIFEST, verified
-from positionbias.core.seeds import keys64
 from positionbias.core.shards import (
     CHECKSUM_MODULUS,
     Shard,
@@ -44,34 +42,12 @@ from positionbias.core.split_tables import ANSWERS, QRELS, QUERIES, SplitFacts
 from positionbias.core.steps import MapShards, make_shards
 
 Item = TypeVar("Item")
+Judged = TypeVar("Judged", Qrel, Answer)
 Written = TypeVar("Written", bound=Shard)
 SHARD_PASSAGES = 65_536
-SHARD_CHARACTERS = 16 << 20
+SHARD_BYTES = 16 << 20
 SPLIT_ROWS = 65_536
-
-
-class Texts(NamedTuple):
-    """Some passages by column: ids and texts in UTF-8, and the lengths of the texts in
-    characters.
-    """
-
-    ids: Sequence[bytes]
-    texts: Sequence[bytes]
-    characters: Sequence[int]
-
-
-class _Stored(Protocol):
-    """The parts of a stored collection that are copied."""
-
-    passages_checksum: str
-
-    @property
-    def shard_paths(self) -> list[Path]: ...
-
-    @property
-    def cache(self) -> Path: ...
-
-    def __len__(self) -> int: ...
+Texts = tuple[Sequence[bytes], Sequence[bytes]]  # ids and texts of some passages, in UTF-8
 
 
 class CollectionWriter:
@@ -95,18 +71,17 @@ class CollectionWriter:
         return self.folder / "passages" / f"{index:05d}.arrow"
 
     def add_passages(self, passages: Iterable[Passage]) -> None:
-        """Stream passages into shards of 65,536 passages or 16 million characters, in this
-        process.
-        """
-        self.add_texts(map(Texts._make, encoded_batches(passages)))
+        """Stream passages into shards, in this process."""
+        self.add_texts(encoded_batches(passages))
 
     def add_texts(self, batches: Iterable[Texts]) -> None:
-        """Stream passages as ``add_passages`` does, given by column, in batches small enough for
-        memory.
+        """Stream passages as ``add_passages`` does, given as ids and texts in UTF-8, in batches
+        small enough for memory. A shard ends with the batch that brings it to 65,536 passages or
+        16 MiB.
         """
-        for _, parts in groupby(_by_shard(batches), key=itemgetter(0)):
-            path = self.shard_path(self._shards)
-            self._add(write_encoded(path, ((ids, texts) for _, ids, texts in parts)))
+        stream = (batch for batch in batches if batch[0])
+        for first in stream:
+            self._add(write_encoded(self.shard_path(self._shards), _of_a_shard(first, stream)))
 
     def add_shards(
         self,
@@ -142,7 +117,7 @@ class CollectionWriter:
         for _ in self.add_shards(Shard, partial(_make_shard, passages_of), blocks, map_shards):
             pass
 
-    def share_passages(self, collection: _Stored) -> None:
+    def share_passages(self, collection: Collection) -> None:
         """Copy all passages of another collection, verified, and the indexes in its cache.
 
         They are copies, not links: damage to one file must not damage two collections.
@@ -213,6 +188,28 @@ class CollectionWriter:
         self._name("qrels", f"{split}.{name}")
         self._splits[split].add_set(name, qrels)
 
+    def carry_split(
+        self,
+        collection: Collection,
+        split: str,
+        kept: Container[str] | None = None,
+        *,
+        answers: Iterable[Answer] | None = None,
+    ) -> None:
+        """Copy a split of a collection with the same passages: the queries whose ids are in
+        ``kept`` (None: all), in stored order, with their judgements and answers.
+
+        ``answers`` replace the split's own where its passages have changed.
+
+        Raises:
+            InputError: no such split, or this collection has it already.
+        """
+        answers = collection.answers(split) if answers is None else answers
+        queries = [q for q in collection.queries(split) if kept is None or q.query_id in kept]
+        self.add_split(split, queries, _of(collection.qrels(split), kept), _of(answers, kept))
+        for name in collection.qrels_names(split):
+            self.add_qrels(split, name, _of(collection.qrels(split, name), kept))
+
     def _name(self, kind: str, name: str) -> None:
         # one file on Windows and macOS
         alike = (kind, unicodedata.normalize("NFC", name).casefold())
@@ -277,18 +274,18 @@ class CollectionWriter:
     def _absent(self, index: PassageIndex, allow: bool) -> dict[str, dict[str, int]]:
         """Count the judgements of absent passages, and these passages, by split."""
         splits = {name: split for name, split in self._splits.items() if not split.checked}
-        missing = {name: _absent_of(split.answers_path, index) for name, split in splits.items()}
-        self._refuse({item for of in missing.values() for item in of}, "answering")
+        for split in splits.values():
+            self._refuse(_absent_of([split.answers_path], index), "answering")
         absent = {}
         for name, split in splits.items():
-            found = sum((_absent_of(path, index) for path in split.qrels_paths), Counter[str]())
-            if found and not allow:
-                self._refuse(found, "judged")
-            if found:
-                absent[name] = {"judgements": found.total(), "passages": len(found)}
+            judged = _absent_of(split.qrels_paths, index)
+            if judged and not allow:
+                self._refuse(judged, "judged")
+            if judged:
+                absent[name] = {"judgements": judged.total(), "passages": len(judged)}
         return absent
 
-    def _refuse(self, missing: Collection[str], what: str) -> None:
+    def _refuse(self, missing: Mapping[str, int], what: str) -> None:
         if missing:
             raise InputError(
                 f"{self.final}: wanted every {what} passage in the collection; found "
@@ -302,42 +299,33 @@ class CollectionWriter:
         return self._passages.count
 
 
-def _by_shard(
-    batches: Iterable[Texts],
-) -> Iterator[tuple[int, Sequence[bytes], Sequence[bytes]]]:
-    """Yield ids and texts with the number of their shard; the passage that fills a shard is its
-    last.
-    """
-    shard = passages = characters = 0
-    for ids, texts, lengths in batches:
-        while ids:
-            held = characters + np.cumsum(lengths)
-            filled = int(np.searchsorted(held, SHARD_CHARACTERS)) + 1
-            end = min(len(ids), SHARD_PASSAGES - passages, filled)
-            yield shard, ids[:end], texts[:end]
-            passages, characters = passages + end, int(held[end - 1])
-            if passages == SHARD_PASSAGES or characters >= SHARD_CHARACTERS:
-                shard, passages, characters = shard + 1, 0, 0
-            ids, texts, lengths = ids[end:], texts[end:], lengths[end:]
+def _of(records: Iterable[Judged], kept: Container[str] | None) -> list[Judged]:
+    return [record for record in records if kept is None or record.query_id in kept]
+
+
+def _of_a_shard(first: Texts, following: Iterator[Texts]) -> Iterator[Texts]:
+    """Yield the batches of one shard."""
+    passages = size = 0
+    for batch in chain([first], following):
+        yield batch
+        passages, size = passages + len(batch[0]), size + sum(map(len, batch[1]))
+        if passages >= SHARD_PASSAGES or size >= SHARD_BYTES:
+            return
 
 
 class SplitWriter:
-    """One split of an unfinished collection. Records may come in any batches, a query before its
-    judgements and answers.
+    """One split of an unfinished collection. Records may come in any batches and order.
 
     With ``checked`` the caller ensures that query ids are unique, and that judgements and answers
-    refer to queries and passages that it writes. Memory: the records of the last batches, and
-    without ``checked`` 8 bytes a query.
+    refer to queries and passages that it writes; else ``close`` reads the ids again to check that.
     """
 
     def __init__(self, folder: Path, split: str, *, checked: bool = False) -> None:
         self._folder, self._split, self.checked = folder, split, checked
-        self._known = KeyMap(np.bool_)
         self._queries = _RowFile(folder / "queries" / f"{split}.parquet", QUERIES)
         self._qrels = _RowFile(folder / "qrels" / f"{split}.parquet", QRELS)
-        self._answers: _RowFile | None = None
+        self._answers = _RowFile(folder / "answers" / f"{split}.parquet", ANSWERS)
         self._sets: dict[str, _RowFile] = {}
-        self._held = _no_records()
 
     def add(
         self, queries: Sequence[Query], qrels: Sequence[Qrel] = (), answers: Sequence[Answer] = ()
@@ -345,8 +333,7 @@ class SplitWriter:
         """Take records. Query ids are unique; judgements and answers are of this split's queries.
 
         Raises:
-            InputError: a repeated query id, or a judgement or answer of a query outside the split;
-                it may concern an earlier batch.
+            InputError: a text that is not Unicode; it may concern an earlier batch.
         """
         rows = [(query.query_id, query.text, sorted(query.fields.items())) for query in queries]
         self.add_columns(*(zip(*records, strict=True) for records in (rows, qrels, answers)))
@@ -360,53 +347,17 @@ class SplitWriter:
         """Take records by column, in the order of the stored tables; columns may be missing where
         there are no records.
         """
-        for held, further in zip(self._held, (queries, qrels, answers), strict=True):
-            for column, values in zip(held, further, strict=False):
-                column.extend(values)
-        if max(len(held[0]) for held in self._held) >= SPLIT_ROWS:
-            self._write()
-
-    def _write(self) -> None:
-        queries, qrels, answers = self._held
         with self._in_unicode():
-            if not self.checked:
-                self._check_new(queries[0])
-            self._check_known("qrels", qrels[0])
-            self._check_known("answers", answers[0])
-            self._queries.write(queries)
-            self._qrels.write(qrels)
-            if answers[0]:
-                self._answers = self._answers or _RowFile(self.answers_path, ANSWERS)
-                self._answers.write(answers)
-        self._held = _no_records()
-
-    def _check_new(self, query_ids: Sequence[str]) -> None:
-        new = self._known.add(_keys(query_ids)).new
-        if not new.all():
-            raise InputError(
-                f"split {self._split!r}: wanted every query id once; found "
-                f"{query_ids[int(new.argmin())]!r} twice; rename or drop one"
-            )
-
-    def _check_known(self, what: str, query_ids: Sequence[str]) -> None:
-        if not self.checked and not (known := self._known.contains(_keys(query_ids))).all():
-            raise InputError(
-                f"split {self._split!r}: wanted {what} of its own queries; found one of query "
-                f"{query_ids[int(known.argmin())]!r}; check the files"
-            )
+            self._queries.add(queries)
+            self._qrels.add(qrels)
+            self._answers.add(answers)
 
     def add_set(self, name: str, qrels: Sequence[Qrel]) -> None:
-        """Write a further judgement set, whose name has been checked.
-
-        Raises:
-            InputError: a judgement of a query outside the split.
-        """
-        self._write()
+        """Take a further judgement set, whose name has been checked."""
         path = self._folder / "qrels" / f"{self._split}.{name}.parquet"
         self._sets[name] = _RowFile(path, QRELS, first=(name,))
         with self._in_unicode():
-            self._check_known("qrels", [qrel.query_id for qrel in qrels])
-            self._sets[name].write(list(zip(*qrels, strict=True)))
+            self._sets[name].add(zip(*qrels, strict=True))
 
     @contextmanager
     def _in_unicode(self) -> Iterator[None]:
@@ -423,7 +374,7 @@ class SplitWriter:
     @property
     def answers_path(self) -> Path:
         """The file of the answers; it exists only if there are any."""
-        return self._folder / "answers" / f"{self._split}.parquet"
+        return self._answers.path
 
     @property
     def qrels_paths(self) -> list[Path]:
@@ -431,71 +382,105 @@ class SplitWriter:
         return [self._qrels.path, *(file.path for file in self._sets.values())]
 
     def close(self) -> SplitFacts:
-        """Write what is left and return the facts for the manifest."""
-        self._write()
-        files = [self._queries, self._qrels, *self._sets.values()]
-        files += [self._answers] if self._answers else []
-        for file in files:
-            file.close()
+        """Write what is left and return the facts for the manifest.
+
+        Raises:
+            InputError: a repeated query id, or a judgement or answer of a query outside the split.
+        """
+        judged = [self._qrels, *self._sets.values()]
+        files = [self._queries, *judged, *([self._answers] if self._answers.rows else [])]
+        with self._in_unicode():
+            for file in files:
+                file.close()
+        if not self.checked:
+            self._check()
         return SplitFacts(
-            self._queries.count,
-            self._qrels.count,
-            self._answers.count if self._answers else 0,
+            self._queries.rows,
+            self._qrels.rows,
+            self._answers.rows,
             f"{sum(file.checksum for file in files) % CHECKSUM_MODULUS:032x}",
-            {name: file.count for name, file in self._sets.items()},
+            {name: file.rows for name, file in self._sets.items()},
         )
+
+    def _check(self) -> None:
+        known = _column(self.queries_path, "query_id")
+        repeated = [item for item, count in _counts(known).items() if count > 1]
+        if repeated:
+            raise InputError(
+                f"split {self._split!r}: wanted every query id once; found {repeated[0]!r} twice; "
+                "rename or drop one"
+            )
+        for path in (*self.qrels_paths, self.answers_path):
+            query_ids = _column(path, "query_id")
+            strange = query_ids.filter(pc.invert(pc.is_in(query_ids, value_set=known)))
+            if len(strange):
+                raise InputError(
+                    f"split {self._split!r}: wanted {path.parent.name} of its own queries; found "
+                    f"one of query {strange[0].as_py()!r}; check the files"
+                )
 
 
 class _RowFile:
-    """A Parquet file of records, written in batches, with their number and checksum; ``first``
-    begins each row of the checksum.
+    """A Parquet file of records, written in batches, with the number of rows taken and their
+    checksum; ``first`` begins each row of the checksum.
     """
 
     def __init__(self, path: Path, schema: pa.Schema, *, first: tuple[str, ...] = ()) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.path, self.count, self.checksum = path, 0, 0
+        self.path, self.rows, self.checksum = path, 0, 0
         self._schema, self._first = schema, first
-        # a traceback may keep an interrupted writer alive; when dropped, it must end its own file,
-        # not this one
-        path.unlink(missing_ok=True)
-        self._writer = pq.ParquetWriter(path, schema)
+        self._held: list[list[Any]] = [[] for _ in schema]
+        self._writer: pq.ParquetWriter | None = None
 
-    def write(self, columns: Sequence[Sequence[Any]]) -> None:
+    def add(self, columns: Iterable[Iterable[Any]]) -> None:
         """Append rows, given by column."""
-        columns = columns or [() for _ in self._schema]
+        before = len(self._held[0])
+        for held, values in zip(self._held, columns, strict=False):
+            held.extend(values)
+        self.rows += len(self._held[0]) - before
+        if len(self._held[0]) >= SPLIT_ROWS:
+            self._write()
+
+    def _write(self) -> pq.ParquetWriter:
+        if self._writer is None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # a traceback may keep an interrupted writer alive; when dropped, it must end its own
+            # file, not this one
+            self.path.unlink(missing_ok=True)
+            self._writer = pq.ParquetWriter(self.path, self._schema)
         arrays = [
-            pa.array(column, of.type) for column, of in zip(columns, self._schema, strict=True)
+            pa.array(column, of.type) for column, of in zip(self._held, self._schema, strict=True)
         ]
         self._writer.write_table(pa.table(arrays, schema=self._schema))
-        count = len(columns[0])
-        self.count += count
-        self.checksum += columns_checksum([*([name] * count for name in self._first), *columns])
+        names = ([name] * len(self._held[0]) for name in self._first)
+        self.checksum += columns_checksum([*names, *self._held])
+        self._held = [[] for _ in self._schema]
+        return self._writer
 
     def close(self) -> None:
-        """Finish the file."""
-        self._writer.close()
+        """Write what is left and finish the file."""
+        self._write().close()
 
 
-def _no_records() -> list[list[list[Any]]]:
-    """Return empty columns of queries, judgements and answers."""
-    return [[[] for _ in schema] for schema in (QUERIES, QRELS, ANSWERS)]
+def _column(path: Path, name: str) -> pa.Array:
+    """Return a column of a written table; no file, no rows."""
+    if not path.exists():
+        return pa.array([], pa.string())
+    with pq.ParquetFile(path) as file:
+        return file.read([name], use_threads=False)[name].combine_chunks()
 
 
-def _keys(ids: Iterable[str]) -> np.ndarray:
-    return keys64(0, "query id", [item.encode() for item in ids])
+def _counts(column: pa.Array) -> dict[str, int]:
+    values, counts = column.value_counts().flatten()
+    return dict(zip(values.to_pylist(), counts.to_pylist(), strict=True))
 
 
-def _absent_of(path: Path, index: PassageIndex) -> Counter[str]:
-    """Count the records of absent passages in a file of judgements or answers, by passage; no file,
-    no records.
-    """
-    found: Counter[str] = Counter()
-    if path.exists():
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(columns=["passage_id"]):
-                counted = Counter(batch.column("passage_id").to_pylist())
-                found.update({item: counted[item] for item in index.absent(list(counted))})
-    return found
+def _absent_of(paths: Iterable[Path], index: PassageIndex) -> Counter[str]:
+    """Count the records of absent passages in files of judgements or answers, by passage."""
+    absent = Counter[str]()
+    for path in paths:
+        counts = _counts(_column(path, "passage_id"))
+        absent.update({item: counts[item] for item in index.absent(list(counts))})
+    return absent
 
 
 def _check_name(what: str, name: str) -> None:
@@ -503,11 +488,6 @@ def _check_name(what: str, name: str) -> None:
         raise InputError(
             f"{what} {name!r}: wanted a name of letters, digits, '_', '.', '+' and '-' that begins "
             "with a letter or digit; rename it"
-        )
-    if re.match(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", name, re.IGNORECASE):
-        raise InputError(
-            f"{what} {name!r}: wanted a name that may be a file's on every system; found one that "
-            "Windows keeps; rename it"
         )
 
 

@@ -6,12 +6,10 @@ Columns are separated by spaces or tabs, files plain or compressed.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas
 
 from positionbias.core.blocks import file_lines
@@ -24,6 +22,7 @@ from positionbias.core.records import HIGHEST_GRADE, Qrel
 
 if TYPE_CHECKING:
     import ir_measures
+
 
 BEIR_HEADER = ("query-id", "corpus-id", "score")
 
@@ -186,17 +185,31 @@ def read_qrels(path: Path | str) -> list[Qrel]:
 
 def parse_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> list[Qrel]:
     """Parse numbered lines as ``read_qrels`` does; messages name ``source``."""
-    numbered = list(numbered_qrels(lines, source))
-    repeated = PairHashes()
-    repeated.add(qrel for _, qrel in numbered)
-    repeated.refuse(numbered, source)
-    return [qrel for _, qrel in numbered]
+    first_line: dict[tuple[str, str], int] = {}
+    qrels = []
+    for number, qrel in numbered_qrels(lines, source):
+        if first_line.setdefault(qrel[:2], number) != number:
+            raise judged_twice(source, number, qrel, first_line[qrel[:2]])
+        qrels.append(qrel)
+    return qrels
+
+
+def judged_twice(source: Path | str, line: int, qrel: Qrel, first_line: int) -> InputError:
+    """Return an error about a pair that an earlier line judges too."""
+    again = f"passage {qrel.passage_id!r} of query {qrel.query_id!r} again, first at line"
+    return bad_input(
+        source,
+        line=line,
+        wanted="each pair judged once",
+        found=f"{again} {first_line}",
+        do="drop one of the lines",
+    )
 
 
 def numbered_qrels(
     lines: Iterable[tuple[int, str]], source: Path | str
 ) -> Iterator[tuple[int, Qrel]]:
-    """Stream the judgements of numbered lines with their line; ``PairHashes`` finds repeated pairs.
+    """Stream the judgements of numbered lines with their line; a pair may be repeated.
 
     Raises:
         InputError: a malformed line (numbered), or no judgement.
@@ -211,45 +224,6 @@ def numbered_qrels(
             yield number, _parse(source, number, line, columns)
     if empty:
         raise bad_input(source, wanted=columns[0], found="an empty file", do="check the path")
-
-
-class PairHashes:
-    """The (query, passage) pairs of judgements as hashes: 8 bytes each, where a table of 19 million
-    pairs takes gigabytes.
-    """
-
-    def __init__(self) -> None:
-        self._hashes = array("q")
-
-    def add(self, qrels: Iterable[Qrel]) -> None:
-        """Take judgements."""
-        self._hashes.extend(hash(qrel[:2]) for qrel in qrels)
-
-    def refuse(self, numbered: Iterable[tuple[int, Qrel]], source: Path | str) -> None:
-        """Refuse a repeated pair; ``numbered`` has the same judgements with their lines, and is
-        read only if two hashes are equal.
-
-        Raises:
-            InputError: a repeated pair, with both lines.
-        """
-        hashes = np.sort(np.frombuffer(self._hashes, np.int64))
-        repeated = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
-        first_line: dict[tuple[str, str], int] = {}
-        for number, qrel in numbered if repeated else ():
-            if hash(qrel[:2]) not in repeated:
-                continue
-            earlier = first_line.setdefault(qrel[:2], number)
-            if earlier != number:
-                raise bad_input(
-                    source,
-                    line=number,
-                    wanted="each pair judged once",
-                    found=(
-                        f"passage {qrel.passage_id!r} of query {qrel.query_id!r} again, first at "
-                        f"line {earlier}"
-                    ),
-                    do="drop one of the lines",
-                )
 
 
 def _parse(source: Path | str, number: int, line: str, form: _Columns) -> Qrel:

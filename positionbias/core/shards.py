@@ -90,32 +90,29 @@ def write_shard(path: Path, passages: Iterable[Passage]) -> Shard:
     Raises:
         InputError: an id or text with half a surrogate pair.
     """
-    return write_encoded(path, ((ids, texts) for ids, texts, _ in encoded_batches(passages)))
+    return write_encoded(path, encoded_batches(passages))
 
 
 def write_encoded(path: Path, batches: Iterable[tuple[Sequence[bytes], Sequence[bytes]]]) -> Shard:
     """Write a shard as ``write_shard`` does, from ids and texts in UTF-8, by batch and column."""
     count, checksum = 0, 0
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, PASSAGES) as writer:
-        for ids, texts in batches:
-            writer.write_batch(pa.record_batch([_strings(ids), _strings(texts)], schema=PASSAGES))
-            checksum += columns_checksum([ids, texts])
-            count += len(ids)
+        for columns in batches:
+            arrays = [pa.array(column, pa.string()) for column in columns]
+            writer.write_batch(pa.record_batch(arrays, schema=PASSAGES))
+            checksum += columns_checksum(columns)
+            count += len(columns[0])
     return Shard(count, checksum % CHECKSUM_MODULUS)
 
 
-def encoded_batches(
-    passages: Iterable[Passage],
-) -> Iterator[tuple[list[bytes], list[bytes], list[int]]]:
-    """Yield ids and texts in UTF-8, and the lengths of the texts in characters, by 4,096 passages,
-    or fewer long ones.
+def encoded_batches(passages: Iterable[Passage]) -> Iterator[tuple[list[bytes], list[bytes]]]:
+    """Yield ids and texts in UTF-8, by 4,096 passages, or fewer long ones.
 
     Raises:
         InputError: an id or text with half a surrogate pair.
     """
     ids: list[bytes] = []
     texts: list[bytes] = []
-    lengths: list[int] = []
     held = 0
     for passage_id, text in passages:
         try:
@@ -123,13 +120,12 @@ def encoded_batches(
             texts.append(text.encode())
         except UnicodeEncodeError as error:
             raise not_unicode(f"passage {passage_id!r}", error) from None
-        lengths.append(len(text))
         held += len(texts[-1])
         if len(ids) == BATCH_PASSAGES or held >= BATCH_BYTES:
-            yield ids, texts, lengths
-            ids, texts, lengths, held = [], [], [], 0
+            yield ids, texts
+            ids, texts, held = [], [], 0
     if ids:
-        yield ids, texts, lengths
+        yield ids, texts
 
 
 def not_unicode(place: str, error: UnicodeEncodeError) -> InputError:
@@ -138,14 +134,6 @@ def not_unicode(place: str, error: UnicodeEncodeError) -> InputError:
     return InputError(
         f"{place}: wanted text in Unicode; found {half!r}, half of a surrogate pair; fix it in the "
         "source"
-    )
-
-
-def _strings(encoded: Sequence[bytes]) -> pa.Array:
-    offsets = np.zeros(len(encoded) + 1, dtype=np.int32)
-    np.cumsum(np.fromiter(map(len, encoded), np.int32, len(encoded)), out=offsets[1:])
-    return pa.StringArray.from_buffers(
-        len(encoded), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))
     )
 
 

@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import bad_input
@@ -82,8 +81,8 @@ def attach_answers(
         with create_collection(out, overwrite=overwrite) as writer:
             writer.share_passages(collection)
             for split in collection.splits:
-                carry_split(
-                    collection, writer, split, answers=[*collection.answers(split), *found[split]]
+                writer.carry_split(
+                    collection, split, answers=[*collection.answers(split), *found[split]]
                 )
             writer.finish(
                 Manifest(

@@ -13,7 +13,6 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import sha256_file
-from positionbias.core.key_map import KeyMap
 from positionbias.core.manifest import (
     Manifest,
     input_ref,
@@ -26,6 +25,7 @@ from positionbias.core.publish import atomic_file
 from positionbias.core.rank_order import Ranking
 from positionbias.core.run_files import rankings_of, write_rankings
 from positionbias.core.seeds import keys64
+from positionbias.formats.key_map import KeyMap
 from positionbias.formats.sources import Source
 
 TOP1000_NOTE = (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import compress, islice
 
-from positionbias.core.key_map import KeyMap
 from positionbias.core.records import Passage
 from positionbias.core.seeds import keys64
+from positionbias.formats.key_map import KeyMap
 
 _BATCH = 65_536
 

@@ -18,11 +18,11 @@ from xxhash import xxh3_64_intdigest
 
 from positionbias.core.collection_writer import SplitWriter
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.key_map import KeyMap, KeyNumbers
-from positionbias.core.qrels import PairHashes, numbered_qrels
+from positionbias.core.qrels import judged_twice, numbered_qrels
 from positionbias.core.records import Qrel, Query
 from positionbias.core.seeds import keys64
 from positionbias.formats.attach import numbered_queries, repeated_query
+from positionbias.formats.key_map import KeyMap, KeyNumbers
 from positionbias.formats.sources import Source
 
 Item = TypeVar("Item")
@@ -219,7 +219,7 @@ class TrecForm:
     def _judged_keys(self) -> KeyMap | None:
         if self._qrels is None:
             return None
-        judged, pairs = KeyMap(np.bool_), PairHashes()
+        judged, pairs = KeyMap(np.bool_), _PairHashes()
         for qrels in self._qrel_batches():
             pairs.add(qrels)
             judged.add(self._keys(qrel.query_id for qrel in qrels))
@@ -238,6 +238,36 @@ class TrecForm:
             yield from _batches(
                 qrel for _, qrel in numbered_qrels(self._qrels.read(), self._qrels.place)
             )
+
+
+class _PairHashes:
+    """The (query, passage) pairs of judgements as hashes: 8 bytes each, where a table of 19 million
+    pairs takes gigabytes.
+    """
+
+    def __init__(self) -> None:
+        self._hashes = array("q")
+
+    def add(self, qrels: Iterable[Qrel]) -> None:
+        """Take judgements."""
+        self._hashes.extend(hash(qrel[:2]) for qrel in qrels)
+
+    def refuse(self, numbered: Iterable[tuple[int, Qrel]], source: str) -> None:
+        """Refuse a repeated pair; ``numbered`` has the same judgements with their lines, and is
+        read only if two hashes are equal.
+
+        Raises:
+            InputError: a repeated pair, with both lines.
+        """
+        hashes = np.sort(np.frombuffer(self._hashes, np.int64))
+        repeated = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
+        first_line: dict[tuple[str, str], int] = {}
+        for number, qrel in numbered if repeated else ():
+            if hash(qrel[:2]) not in repeated:
+                continue
+            earlier = first_line.setdefault(qrel[:2], number)
+            if earlier != number:
+                raise judged_twice(source, number, qrel, earlier)
 
 
 def _keys(query_ids: Iterable[str], seed: int = 0) -> np.ndarray:

@@ -25,12 +25,12 @@ from positionbias.core.collection_writer import SplitWriter, Texts, create_colle
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import remove
 from positionbias.core.input_state import content_digest, unchanged
-from positionbias.core.key_map import KeyMap
 from positionbias.core.manifest import InputRef, Manifest, input_ref
 from positionbias.core.progress import step
 from positionbias.core.seeds import TEXT, keys64
 from positionbias.core.split_tables import KIND
 from positionbias.formats.columns import Columns
+from positionbias.formats.key_map import KeyMap
 from positionbias.formats.splits import divide_split
 from positionbias.formats.table_files import Table, open_table, sources_of
 from positionbias.formats.table_values import RowCounts, read_rows
@@ -222,8 +222,8 @@ class _Reader:
         asked = _where(rows, rows["query"] != "")
         for name in asked["split"].unique():
             self._judge(name, _where(asked, asked["split"] == name), table.source)
-        characters = list(map(len, rows["passage"].tolist()))
-        return Texts(*_only(new, ids, texts, characters))
+        new_ids, new_texts = _only(new, ids, texts)
+        return new_ids, new_texts
 
     def _judge(self, name: str, rows: pd.DataFrame, source: str) -> None:
         """Write a split's queries, judgements and answers."""

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.json_text import JsonObject
@@ -122,9 +121,8 @@ def rewrite(
                 continue
             answers = _of(collection.answers(split), None if kept is None else kept[split])
             moved = _moved(collection, answers, rewriting.move)
-            carry_split(
-                collection, writer, split, None if kept is None else kept[split], answers=moved
-            )
+            of_split = None if kept is None else kept[split]
+            writer.carry_split(collection, split, of_split, answers=moved)
             splits[split] = {
                 "answers": len(answers),
                 "kept": len(moved),

@@ -19,7 +19,6 @@ from typing import NamedTuple
 
 from pandas import DataFrame
 
-from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
@@ -125,9 +124,8 @@ def select(
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         writer.share_passages(collection)
         for split in collection.splits:
-            carry_split(
-                collection, writer, split, chosen.query_ids if split == selection.split else None
-            )
+            kept = chosen.query_ids if split == selection.split else None
+            writer.carry_split(collection, split, kept)
         writer.finish(
             Manifest(
                 kind=KIND,

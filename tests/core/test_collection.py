@@ -115,11 +115,19 @@ def test_names_of_splits_and_judgement_sets_are_checked(tmp_path: Path) -> None:
             writer.add_split("test", [], [])
         with pytest.raises(InputError, match=r"split 'test.raw': wanted the qrels of a split once"):
             writer.add_split("test.raw", [], [])
-        with pytest.raises(
-            InputError, match="wanted qrels of its own queries; found one of query 'z'"
-        ):
-            writer.add_qrels("test", "more", [Qrel("z", "p", 1)])
         writer.finish(Manifest("collection", "c", "a test"))
+
+
+def test_judgements_of_a_further_set_are_of_the_splits_queries(tmp_path: Path) -> None:
+    def made() -> None:
+        with create_collection(tmp_path / "c") as writer:
+            writer.add_passages([Passage("p", "text")])
+            writer.add_split("test", [Query("q", "a")], [])
+            writer.add_qrels("test", "more", [Qrel("z", "p", 1)])
+            writer.finish(Manifest("collection", "c", "a test"))
+
+    with pytest.raises(InputError, match="wanted qrels of its own queries; found one of query 'z'"):
+        made()
 
 
 def test_judgements_of_absent_passages_are_kept_where_that_is_allowed(tmp_path: Path) -> None:

@@ -93,15 +93,6 @@ def test_what_the_machine_does_not_tell_is_none(monkeypatch: pytest.MonkeyPatch)
     system.unblock_signals([])
 
 
-@pytest.mark.parametrize("name", ["con", "NUL", "aux.old", "COM1"])
-def test_a_split_has_no_name_that_windows_keeps(name: str, tmp_path: Path) -> None:
-    with pytest.raises(
-        InputError,
-        match=f"^split '{name}': .* every system; found one that Windows keeps; rename it",
-    ):
-        made(tmp_path, name)
-
-
 @pytest.mark.parametrize("splits", [("test", "Test"), ("STRASSE", "straße")])
 def test_splits_that_would_share_a_file_on_some_systems_are_refused(
     splits: tuple[str, str], tmp_path: Path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core import collection_writer
-from positionbias.core.collection_writer import CollectionWriter, Texts
+from positionbias.core.collection_writer import CollectionWriter
 from positionbias.core.shards import read_shard
 from positionbias.formats.table_values import RowCounts, read_rows
 
@@ -80,34 +81,16 @@ def test_lists_within_lists_are_counted() -> None:
     assert (len(found), counts.left_out) == (1, {"lists within lists": 1})
 
 
-@pytest.mark.parametrize("sizes", [[30], [1] * 30, [7, 0, 13, 10]])
-def test_passages_by_column_fill_the_shards_that_single_ones_fill(
-    tmp_path: Any, monkeypatch: pytest.MonkeyPatch, sizes: list[int]
+def test_a_shard_ends_with_the_batch_that_fills_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(collection_writer, "SHARD_PASSAGES", 8)
-    monkeypatch.setattr(collection_writer, "SHARD_CHARACTERS", 40)
-    passages = [(f"p{n}", "ö" * (n % 13)) for n in range(30)]
-    shards = []
-    for name in ("apart", "together"):
-        (tmp_path / name).mkdir()
-        writer = CollectionWriter(tmp_path / name, tmp_path / name)
-        if name == "apart":
-            writer.add_passages(collection_writer.Passage(*passage) for passage in passages)
-        else:
-            stream = iter(passages)
-            batches = ([next(stream) for _ in range(size)] for size in sizes)
-            writer.add_texts(
-                Texts(
-                    [i.encode() for i, _ in batch],
-                    [t.encode() for _, t in batch],
-                    [len(t) for _, t in batch],
-                )
-                for batch in batches
-            )
-        shards.append(
-            [
-                read_shard(path).to_pylist()
-                for path in sorted((tmp_path / name / "passages").iterdir())
-            ]
-        )
-    assert shards[0] == shards[1]
+    monkeypatch.setattr(collection_writer, "SHARD_BYTES", 40)
+    writer = CollectionWriter(tmp_path, tmp_path)
+    long = [b"o" * 41]
+    sizes = [5, 5, 0, 3, 0]
+    batches = [([b"id"] * size, [b"text"] * size) for size in sizes]
+    writer.add_texts([*batches, ([b"id"], long), ([b"id"], long)])
+    shards = sorted((tmp_path / "passages").iterdir())
+    # 5 + 5 of 8 passages; 3 and a long one of 40 bytes; the last
+    assert [len(read_shard(path)) for path in shards] == [10, 4, 1]

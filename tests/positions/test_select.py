@@ -12,14 +12,12 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import create_collection
+from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
-from positionbias.firststage.bm25 import open_index
-from positionbias.firststage.settings import Bm25Settings
-from positionbias.positions import select as select_module
+from positionbias.firststage.bm25 import Bm25Settings, open_index
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.select import count_fitting, select, selection_rows
@@ -263,7 +261,7 @@ def test_an_interrupted_selection_goes_on_and_leaves_the_source_alone(
     whole = source(tmp_path / "whole", EACH)
     before = [path.read_bytes() for path in whole.shard_paths]
     with monkeypatch.context() as patched:
-        patched.setattr(select_module, "carry_split", stop)
+        patched.setattr(CollectionWriter, "carry_split", stop)
         with pytest.raises(KeyboardInterrupt):
             select(whole, tmp_path / "made", Selection(FRONT))
     assert sorted(path.name for path in tmp_path.iterdir()) == [".made.work", "whole"]

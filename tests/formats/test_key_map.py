@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core.key_map import KeyMap, KeyNumbers
+from positionbias.formats.key_map import KeyMap, KeyNumbers
 
 PAIRS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 2)), max_size=12)
 
