@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def _showing() -> Any:
+def _showing(module: str = "showing") -> Any:
     """Return the module behind ``Shown``, imported by name, as core imports no part above it."""
-    return import_module("positionbias.report.showing")
+    return import_module(f"positionbias.report.{module}")
 
 
 class Shown:
@@ -45,13 +45,13 @@ class Shown:
         """Return the tables that a notebook shows; without any, it shows the text for a
         terminal.
         """
-        tables: Sequence[Any] = _showing().open_tables(self._study())
+        tables: Sequence[Any] = _showing("page").open_tables(self._study())
         return tables
 
     @property
     def verdict(self) -> str:
         """The conclusion in words, one sentence a line; empty if there is none."""
-        return "\n".join(_showing().verdict_of(self._study()))
+        return "\n".join(_showing("page").verdict_of(self._study()))
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a row for each value: what it is of, its measure, its interval, and the number of
