@@ -12,11 +12,11 @@ from positionbias.contamination.settings import (
     Suspects,
     SuspectSettings,
 )
-from positionbias.core.retrieval import Retrieval
 from positionbias.dense.settings import AnnSettings, DenseSearch
 from positionbias.engine.choose import Engine
 from positionbias.evaluation.fusing import Fusing
 from positionbias.experiments.models import ModelSettings
+from positionbias.firststage.retrieval import Retrieval
 from positionbias.firststage.settings import Bm25Search, Bm25Settings
 from positionbias.formats.columns import Columns
 from positionbias.formats.release_settings import MsmarcoDocsSettings, MsmarcoSettings

@@ -15,7 +15,7 @@ import pytest
 
 import positionbias as pb
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.retrieval import Retrieval
+from positionbias.firststage.retrieval import Retrieval
 from positionbias.settings import ByVectors, Reranking, Rotation
 from tests.dense.conftest import saved_dot
 from tests.tiny import candidates, planted, saved_tk

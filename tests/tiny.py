@@ -16,8 +16,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest, input_ref, read_manifest
 from positionbias.core.records import Passage
-from positionbias.core.retrieval import Retrieval
 from positionbias.firststage.bm25 import retrieve_run
+from positionbias.firststage.retrieval import Retrieval
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.checkpoint import save_checkpoint
 from positionbias.models.encoder import quiet_transformers

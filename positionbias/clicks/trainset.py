@@ -25,13 +25,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import feather
 
-from positionbias.clicks.draw import Clicks, DrawnBlock, by_key, draw_block, judged
+from positionbias.clicks.draw import IDS, Clicks, DrawnBlock, by_key, draw_block, judged
 from positionbias.clicks.settings import ClickSettings
 from positionbias.core.blocks import file_blocks
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import open_bytes, remove, sha256_file
-from positionbias.core.groups import KIND, Groups, Triples, write_groups
+from positionbias.core.groups import KIND, Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing, resumable_folder
@@ -189,7 +189,7 @@ def triples_of(paths: Sequence[Path], part: Range) -> pa.Table:
     return by_key(pa.concat_tables(pieces))[: part.take]
 
 
-def _groups_of(paths: Sequence[Path], part: Range) -> Triples:
+def _groups_of(paths: Sequence[Path], part: Range) -> Iterator[TrainingGroup]:
     ids = triples_of(paths, part)
-    query_ids = ids["query_id"].combine_chunks()
-    return Triples(query_ids, ids["positive"].to_pylist(), ids["negative"].to_pylist())
+    for query_id, positive, negative in zip(*(ids[name].to_pylist() for name in IDS), strict=True):
+        yield TrainingGroup(query_id, (positive, negative), (1, 0))

@@ -208,31 +208,18 @@ def _line_end(handle: IO[bytes], at: int, length: int, limit: int) -> int:
     if at >= length:
         return length
     handle.seek(at - 1)
-    place = at - 1
-    while data := handle.read(_SCAN):
-        found = data.find(b"\n")
-        if found >= 0:
-            return place + found + 1
-        place += len(data)
-        if place - at > limit:
-            return place
-    return length
+    handle.readline(limit + 2)
+    return handle.tell()
 
 
 def _checked(block: Block, limit: int) -> Block:
     """Return the block after checking its lines against the budget; blocks shorter than the budget
     need no check.
     """
-    if block.end - block.start <= limit:
-        return block
-    data = block.read()
-    start, number = 0, 0
-    while start < len(data):
-        end = data.find(b"\n", start)
-        end = len(data) if end < 0 else end
-        if end - start > limit:
-            raise _too_long(block.source, block.line_number(number))
-        start, number = end + 1, number + 1
+    if block.end - block.start > limit:
+        for number, line in enumerate(block.read().split(b"\n")):
+            if len(line) > limit:
+                raise _too_long(block.source, block.line_number(number))
     return block
 
 

@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -43,7 +43,6 @@ from positionbias.core.shards import (
     CHECKSUM_MODULUS,
     Shard,
     check_count,
-    columns_checksum,
     rows_checksum,
     shard_files,
 )
@@ -72,16 +71,6 @@ class TrainingGroup(NamedTuple):
     passage_ids: tuple[str, ...]
     labels: tuple[int, ...]
     teacher_scores: tuple[float, ...] | None = None
-
-
-class Triples(NamedTuple):
-    """Many groups of two, labels 1 and 0, without an object each: ids by the position of a
-    triple.
-    """
-
-    query_ids: pa.StringArray
-    positives: Sequence[str]
-    negatives: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +231,7 @@ def groups_of_batch(batch: pa.RecordBatch) -> Iterator[TrainingGroup]:
 
 def write_groups(
     folder: Path,
-    groups_of: Callable[[Item], Iterable[TrainingGroup] | Triples],
+    groups_of: Callable[[Item], Iterable[TrainingGroup]],
     items: Iterable[Item],
     manifest: Manifest,
     *,
@@ -289,56 +278,18 @@ def write_groups(
     return count
 
 
-def _make(
-    groups_of: Callable[[Any], Iterable[TrainingGroup] | Triples], item: Any, path: Path
-) -> Shard:
+def _make(groups_of: Callable[[Any], Iterable[TrainingGroup]], item: Any, path: Path) -> Shard:
     count = checksum = 0
-    given = groups_of(item)
+    groups = iter(groups_of(item))
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, _GROUPS) as writer:
-        for batch, own in (
-            _of_triples(given) if isinstance(given, Triples) else _of_groups(iter(given))
-        ):
-            writer.write_batch(batch)
-            count, checksum = count + len(batch), checksum + own
+        while rows := list(islice(groups, _BATCH)):
+            for group in rows:
+                _check(group)
+            columns = zip(zip(*rows, strict=True), _GROUPS.types, strict=True)
+            arrays = [pa.array(column, type_) for column, type_ in columns]
+            writer.write_batch(pa.record_batch(arrays, schema=_GROUPS))
+            count, checksum = count + len(rows), checksum + rows_checksum(rows)
     return Shard(count, checksum % CHECKSUM_MODULUS)
-
-
-def _of_groups(groups: Iterator[TrainingGroup]) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Yield groups as record batches with their checksums."""
-    while rows := list(islice(groups, _BATCH)):
-        for group in rows:
-            _check(group)
-        columns = [
-            pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), _GROUPS, strict=True)
-        ]
-        yield pa.record_batch(columns, schema=_GROUPS), rows_checksum(rows)
-
-
-def _of_triples(triples: Triples) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Yield triples as record batches with their checksums."""
-    for start in range(0, len(triples.query_ids), _BATCH):
-        part = slice(start, start + _BATCH)
-        query_ids, pairs = (
-            triples.query_ids[part],
-            list(zip(triples.positives[part], triples.negatives[part], strict=True)),
-        )
-        ends = pa.array(np.arange(0, 2 * len(pairs) + 1, 2, dtype=np.int32))
-        passage_ids = pa.ListArray.from_arrays(
-            ends, pa.array(list(chain.from_iterable(pairs)), pa.string())
-        )
-        labels = pa.ListArray.from_arrays(
-            ends, pa.array(np.tile(np.array([1, 0], np.int32), len(pairs)))
-        )
-        columns = [
-            query_ids,
-            passage_ids,
-            labels,
-            pa.nulls(len(pairs), _GROUPS.field("teacher_scores").type),
-        ]
-        ids = query_ids.cast(pa.binary()).to_pylist()
-        same = [[item] * len(pairs) for item in (b"(1, 0)", b"None")]
-        checksum = columns_checksum([ids, [repr(pair).encode() for pair in pairs], *same])
-        yield pa.record_batch(columns, schema=_GROUPS), checksum
 
 
 def _check(group: TrainingGroup) -> None:

@@ -169,9 +169,7 @@ class Run(Mapping[str, Ranking]):
     @classmethod
     def _of(cls, name: str, rankings: Rankings) -> Run:
         run = cls(name, ())
-        run._vocabulary = rankings.passages
-        for query_id, numbers, scores in rankings.parts():
-            run._index[query_id] = numbers, scores
+        run._vocabulary, run._index = rankings
         return run
 
     def to_dict(self) -> dict[str, dict[str, float]]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -40,28 +40,17 @@ _LARGEST = float(np.finfo(np.float32).max)
 _BOM = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rankings:
-    """Rankings as arrays: query i has the passages numbered ``numbers[starts[i]:starts[i + 1]]``,
-    best first.
+class Rankings(NamedTuple):
+    """Rankings as arrays: each query's passages, best first, as int32 positions in ``passages``,
+    with their scores.
     """
 
-    query_ids: list[str]
-    starts: np.ndarray  # (queries + 1,)
     passages: list[str]
-    numbers: np.ndarray  # (pairs,) int32
-    scores: np.ndarray  # (pairs,)
-
-    def parts(self) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-        """Yield each query with its part of ``numbers`` and ``scores``."""
-        for query_id, (start, end) in zip(
-            self.query_ids, pairwise(self.starts.tolist()), strict=True
-        ):
-            yield query_id, self.numbers[start:end], self.scores[start:end]
+    by_query: dict[str, tuple[np.ndarray, np.ndarray]]
 
     def each(self) -> Iterator[Ranking]:
         """Yield the rankings one by one."""
-        for query_id, numbers, scores in self.parts():
+        for query_id, (numbers, scores) in self.by_query.items():
             yield Ranking(query_id, [self.passages[place] for place in numbers.tolist()], scores)
 
 
@@ -104,20 +93,17 @@ class Lines:
                 raise lines_apart(self.source, again)
             grouped = np.argsort(codes, kind="stable")
             codes, numbers, scores = codes[grouped], numbers[grouped], scores[grouped]
-        changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-        starts = np.concatenate([[0], changes, [len(codes)]])
-        query_ids = queries.dictionary.take(pa.array(codes[starts[:-1]])).to_pylist()
+        starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
+        query_ids = queries.dictionary.take(pa.array(codes[starts])).to_pylist()
         order = _rank_order(codes, numbers, scores, passages.dictionary)
         if order is not None:
             numbers, scores = numbers[order], scores[order]
-        rankings = Rankings(query_ids, starts, passages.dictionary.to_pylist(), numbers, scores)
-        self._check(rankings)
-        return rankings
-
-    def _check(self, rankings: Rankings) -> None:
-        """Refuse repeated passages of a query."""
-        for query_id, numbers, _ in rankings.parts():
-            ordered = np.sort(numbers)
+        parts = zip(np.split(numbers, starts[1:]), np.split(scores, starts[1:]), strict=True)
+        rankings = Rankings(
+            passages.dictionary.to_pylist(), dict(zip(query_ids, parts, strict=True))
+        )
+        for query_id, (placed, _) in rankings.by_query.items():
+            ordered = np.sort(placed)
             if len(twice := ordered[1:][ordered[1:] == ordered[:-1]]):
                 raise bad_input(
                     self.source,
@@ -125,6 +111,7 @@ class Lines:
                     found=f"{rankings.passages[twice[0]]!r} twice for query {query_id!r}",
                     do="drop one",
                 )
+        return rankings
 
 
 def lines_apart(source: Path | str, query_id: str) -> InputError:

@@ -23,10 +23,8 @@ from positionbias.core.manifest import (
     provenance,
     write_manifest,
 )
-from positionbias.core.own_passages import without_own
 from positionbias.core.publish import refuse_existing, resumable_folder
 from positionbias.core.rank_order import Ranking
-from positionbias.core.retrieval import Retrieval
 from positionbias.core.run_files import write_rankings
 from positionbias.core.steps import MapShards
 from positionbias.dense.approximate import AnnRange, IndexOpener, OpenedIndex, check_faiss
@@ -38,6 +36,8 @@ from positionbias.dense.settings import ANN, DENSE_DEPTH, MEMORY, Ann, AnnSettin
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vector_range import cut_ranges, opened_everywhere
 from positionbias.dense.vectors import Vectors
+from positionbias.firststage.own_passages import without_own
+from positionbias.firststage.retrieval import Retrieval
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.config import RankingConfig
 

@@ -51,7 +51,6 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file
-from positionbias.core.retrieval import Retrieval
 from positionbias.core.rows import Collected
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.core.seeds import drawn_order
@@ -66,6 +65,7 @@ from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.parts import in_parts
 from positionbias.experiments.step import Planned, Steps, record_of
 from positionbias.firststage.bm25 import retrieve_run
+from positionbias.firststage.retrieval import Retrieval
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.checkpoint import LOG, Checkpoint, load_checkpoint, save_remedied
 from positionbias.models.remedies import AnyRemedy

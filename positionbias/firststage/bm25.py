@@ -22,14 +22,14 @@ from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, write_manifest
-from positionbias.core.own_passages import own_queries, without_own
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.records import Query
-from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import Run, write_run
 from positionbias.core.steps import MapShards
 from positionbias.firststage.bm25s_index import open_bm25s
 from positionbias.firststage.lucene import open_lucene
+from positionbias.firststage.own_passages import own_queries, without_own
+from positionbias.firststage.retrieval import Retrieval
 from positionbias.firststage.settings import BACKENDS, Bm25Settings
 
 DEPTH = 100  # passages kept per query

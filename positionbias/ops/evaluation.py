@@ -12,7 +12,6 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.inputs import CollectionLike, QrelsLike, RunLike
 from positionbias.core.operation import Out, Overwrite, SavedTo, operation
 from positionbias.core.outcome import Measurements, Read, refuse_outputs, save_if_asked
-from positionbias.core.own_passages import WITHOUT_OWN, own_queries, own_remarks, without_own
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import (
@@ -23,6 +22,7 @@ from positionbias.core.settings import (
     setting,
 )
 from positionbias.evaluation.fusing import Fusing
+from positionbias.firststage.own_passages import WITHOUT_OWN, own_queries, own_remarks, without_own
 from positionbias.overlap.settings import UNITS
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.outcome import Written
-from positionbias.core.own_passages import own_remarks
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
+from positionbias.firststage.own_passages import own_remarks
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.model_workers import model_workers
 from positionbias.ranking.config import Computing, Reranking

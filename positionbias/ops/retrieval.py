@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.outcome import Written
-from positionbias.core.own_passages import own_remarks
 from positionbias.core.places import Place, input_place, output_place, pasted
 from positionbias.core.progress import hint, say
-from positionbias.core.retrieval import Retrieval
 from positionbias.core.settings import Setting, declared_setting, given_flags, setting
 from positionbias.dense.settings import DENSE_DEPTH, ON_DISK, DenseSearch, OnDisk
 from positionbias.engine.choose import Engine
+from positionbias.firststage.own_passages import own_remarks
+from positionbias.firststage.retrieval import Retrieval
 from positionbias.firststage.settings import Bm25Search
 from positionbias.models.kinds import READ_AS
 from positionbias.ops.model_workers import model_workers

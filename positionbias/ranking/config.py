@@ -9,11 +9,11 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.own_passages import WITHOUT_OWN
 from positionbias.core.places import Place, model_place
 from positionbias.core.progress import remark
 from positionbias.core.settings import check_settings, declared_setting, setting
 from positionbias.core.threads import own_gpu
+from positionbias.firststage.own_passages import WITHOUT_OWN
 
 if TYPE_CHECKING:
     from pathlib import Path

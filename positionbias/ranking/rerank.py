@@ -24,13 +24,13 @@ from positionbias.core.manifest import (
     provenance,
     write_manifest,
 )
-from positionbias.core.own_passages import own_queries, without_own
 from positionbias.core.progress import step
 from positionbias.core.publish import refuse_existing, resumable_folder
 from positionbias.core.records import Query
 from positionbias.core.rows import counted_rows
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
+from positionbias.firststage.own_passages import own_queries, without_own
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import AnyRanker, Served, encodes_alone, known_room
 from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_pairs, keep_scores, pairs_in

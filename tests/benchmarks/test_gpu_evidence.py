@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.core.retrieval import Retrieval
 from positionbias.firststage.bm25 import retrieve_run
+from positionbias.firststage.retrieval import Retrieval
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.formats.msmarco_export import write_msmarco
 from positionbias.planted.settings import PlantedSettings

@@ -6,20 +6,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
-from positionbias.core import groups
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
-from positionbias.core.groups import Groups, TrainingGroup, Triples, group_queries, write_groups
+from positionbias.core.groups import Groups, TrainingGroup, group_queries, write_groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Query
 from tests.sealing import reseal
 
 GROUPS = [TrainingGroup(f"q{n % 7}", (f"p{n}", f"n{n}"), (1, 0)) for n in range(40)]
-NONE = Triples(pa.array([], pa.string()), [], [])
 SCORED = TrainingGroup("q1", ("p1", "p2", "p3"), (2, 0, 0), (1.5, -0.25, 0.0))
 
 
@@ -27,7 +24,7 @@ def as_it_is(part: Any) -> Any:
     return part
 
 
-def make(folder: Path, parts: Sequence[list[TrainingGroup] | Triples]) -> Groups:
+def make(folder: Path, parts: Sequence[list[TrainingGroup]]) -> Groups:
     folder.mkdir()
     write_groups(
         folder, as_it_is, parts, Manifest("trainset", "set", "a test"), splits=("train", "test")
@@ -117,19 +114,3 @@ def test_queries_of_several_splits_are_told_by_their_ids(tmp_path: Path) -> None
         texts["9"]
     with pytest.raises(InputError, match="wanted split 'dev'; found train, clicks, test"):
         group_queries(collection, ("dev",))
-
-
-def test_triples_are_stored_as_groups_of_two(tmp_path: Path) -> None:
-    many = [TrainingGroup(f"é{n % 7}", (f"p'{n}", f"n{n}"), (1, 0)) for n in range(40)]
-    columns = Triples(
-        pa.array([group.query_id for group in many]),
-        *zip(*(group.passage_ids for group in many), strict=True),
-    )
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(groups, "_BATCH", 15)
-        one, other = (
-            make(tmp_path / "groups", [many, []]),
-            make(tmp_path / "triples", [columns, NONE]),
-        )
-    assert list(one) == list(other) == many
-    assert one.checksum == other.checksum

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
-from positionbias.core.retrieval import Retrieval
 from positionbias.core.steps import MapShards
 from positionbias.dense.by_range import ByRange, ExactRange
 from positionbias.dense.encode import encode_collection
@@ -28,6 +27,7 @@ from positionbias.dense.settings import AnnSettings, DenseSearch, Index
 from positionbias.dense.vector_range import VectorRange, cut_ranges
 from positionbias.dense.vectors import Vectors
 from positionbias.engine.choose import open_engine
+from positionbias.firststage.retrieval import Retrieval
 from positionbias.models.checkpoint import Checkpoint
 
 from .made import write_vectors

@@ -22,7 +22,6 @@ from positionbias.core.errors import DependencyError, InputError, SettingError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.rank_order import order_by_score
 from positionbias.core.records import Query
-from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import read_run
 from positionbias.dense.approximate import AnnIndex, open_ann
 from positionbias.dense.encode import encode_collection
@@ -34,6 +33,7 @@ from positionbias.dense.settings import AnnSettings, DenseSearch, Index
 from positionbias.dense.similarity import inner_products
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import Vectors
+from positionbias.firststage.retrieval import Retrieval
 from positionbias.models.checkpoint import Checkpoint
 from tests.forked import forked
 

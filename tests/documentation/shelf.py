@@ -21,8 +21,8 @@ import positionbias as pb
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
-from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import write_run
+from positionbias.firststage.retrieval import Retrieval
 from positionbias.formats.validation_draw import ValidationDraw
 from positionbias.leakage.settings import FindSettings
 from positionbias.ops.query_encoder import Encoder

@@ -13,10 +13,10 @@ import pytrec_eval
 import positionbias as pb
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest, read_manifest
-from positionbias.core.own_passages import own_queries
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import read_run
+from positionbias.firststage.own_passages import own_queries
+from positionbias.firststage.retrieval import Retrieval
 from positionbias.ops.evaluation import Measuring
 from positionbias.ops.retrieval import ByVectors
 from positionbias.ranking.config import Reranking

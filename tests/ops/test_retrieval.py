@@ -9,9 +9,9 @@ import pytest
 import positionbias
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
-from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import read_run
 from positionbias.dense.settings import DenseSearch
+from positionbias.firststage.retrieval import Retrieval
 from positionbias.firststage.settings import Bm25Search
 from positionbias.ops.retrieval import ByVectors
 from tests.dense.conftest import saved_dot

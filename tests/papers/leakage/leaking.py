@@ -11,9 +11,9 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Qrel
-from positionbias.core.retrieval import Retrieval
 from positionbias.core.run import read_run
 from positionbias.firststage.bm25 import retrieve_run
+from positionbias.firststage.retrieval import Retrieval
 from positionbias.firststage.settings import Bm25Settings
 from tests.tiny import planted
 

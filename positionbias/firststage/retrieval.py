@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from positionbias.core.own_passages import WITHOUT_OWN
 from positionbias.core.settings import check_settings, declared_setting, setting
+from positionbias.firststage.own_passages import WITHOUT_OWN
 
 
 @dataclass(frozen=True, slots=True)
