@@ -42,6 +42,7 @@ FORMAT: Addition = {
 
         def import_toy(path: Path, out: Path, *, overwrite: bool = False) -> Collection:
             """Write a collection of the lines of a file."""
+            path, out = Path(path), Path(out)
             with create_collection(out, overwrite=overwrite) as writer:
                 for line in path.read_text(encoding="utf-8").splitlines():
                     name, colon, text = line.partition(": ")
@@ -54,7 +55,7 @@ an id")
         ''',
     "ops/imports.py": {
         '    "import_planted",': '    "import_toy",\n',
-        "\n\ndef _told(": '''
+        "\n\n@operation\ndef import_planted(": '''
 
             @operation
             def import_toy(
@@ -62,11 +63,9 @@ an id")
 out: Out, overwrite: Overwrite = False
             ) -> Collection:
                 """Bring in toys, a passage a line."""
-                from pathlib import Path
-
                 from positionbias.formats.toy import import_toy as read
 
-                return _told(read(Path(file), output_place(out), overwrite=overwrite))
+                return read(file, out, overwrite=overwrite)
             ''',
     },
 }

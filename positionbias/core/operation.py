@@ -419,6 +419,9 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
         for one, value in values:
             one.check(value)
         written = {one.flag: value for one, value in values if one.of.place == "written"}
+        for value in written.values():
+            if value is not None:
+                output_place(value)
         refuse_inputs(written, (value for one, value in values if one.of.place == "read"))
         with models_extra(), _done_once(function, values):
             return function(*args, **kwargs)

@@ -22,6 +22,10 @@ from positionbias.core.shown import Shown
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from positionbias.core.collection import Collection
+
+SHOW = "look at it with: posbias collection show"
+HISTOGRAM = "see where its answers are with: posbias histogram"
 REMARKS = "remarks"  # of a manifest's content
 
 
@@ -148,6 +152,12 @@ class Judgement(Shown):
 def hint_written(place: Place, then: str = "", *, what: str = "") -> None:
     """Say where something was written, and what to do next."""
     hint(f"{what}{' ' * bool(what)}written to {pasted(place)}{'; ' * bool(then)}{then}")
+
+
+def hint_collection(collection: Collection, then: str = SHOW) -> Collection:
+    """Return a collection, after saying where it was written and which command shows it."""
+    hint_written(collection.path, f"{then} {pasted(collection.path)}")
+    return collection
 
 
 def refuse_outputs(*outputs: Place | None, overwrite: bool) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import Collection, find_collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
@@ -143,3 +143,26 @@ def _joined(splits: Sequence[Split]) -> Split:
     tables = zip(*(split[:3] for split in splits), strict=True)
     queries, qrels, answers = map(pa.concat_tables, tables)
     return Split(queries, qrels, answers, further)
+
+
+def named(given: Sequence[str]) -> dict[str, Collection]:
+    """Return the collections that were given as NAME=COLLECTION, by name.
+
+    Raises:
+        SettingError: another form, or a name twice.
+    """
+    collections: dict[str, Collection] = {}
+    for text in given:
+        prefix, equals, place = text.partition("=")
+        if not (equals and prefix and place):
+            raise SettingError(
+                f"COLLECTION: wanted NAME=COLLECTION, as in A=msmarco B=squad; found {text!r}; "
+                "name each"
+            )
+        if prefix in collections:
+            raise SettingError(
+                f"COLLECTION: wanted a name of its own for each; found {prefix!r} twice; give "
+                "another"
+            )
+        collections[prefix] = find_collection(place)
+    return collections

@@ -17,9 +17,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import Collection, find_collection
 from positionbias.core.collection_writer import SHARD_PASSAGES, create_collection
 from positionbias.core.errors import SettingError
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.publish import refuse_existing
@@ -45,7 +46,7 @@ class SampleSettings:
 
 
 def sample(
-    collection: Collection,
+    collection: CollectionLike,
     out: Path | str,
     asked: SampleSettings,
     *,
@@ -61,6 +62,7 @@ def sample(
         InputError: no such split.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
+    collection = find_collection(collection)
     refuse_existing(out, overwrite=overwrite)  # before all passages are read
     out, names = Path(out), list(dict.fromkeys(asked.splits)) or collection.splits
     settings: JsonObject = {**asdict(asked), "splits": names}

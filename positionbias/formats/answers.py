@@ -7,15 +7,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import Collection, find_collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import bad_input
+from positionbias.core.formatting import plural
 from positionbias.core.input_state import content_digest, unchanged
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.manifest import Manifest, input_ref
+from positionbias.core.outcome import HISTOGRAM, hint_collection
+from positionbias.core.places import input_place
+from positionbias.core.progress import say
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Answer
 from positionbias.core.split_tables import KIND
 from positionbias.formats.columns import Columns
+from positionbias.formats.imported import in_words
 from positionbias.formats.table_files import Table, open_table
 from positionbias.formats.table_values import MisfitError, RowCounts, id_of, read_rows
 
@@ -40,7 +46,7 @@ class AttachedAnswers:
 
 
 def attach_answers(
-    collection: Collection, path: Path | str, out: Path | str, *, overwrite: bool = False
+    collection: CollectionLike, path: Path | str, out: Path | str, *, overwrite: bool = False
 ) -> Collection:
     """Write ``collection`` with the answers of a table, one a row, beside its own.
 
@@ -48,7 +54,7 @@ def attach_answers(
         InputError: as ``open_table``; columns missing, or no answer that fits.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    out, path = Path(out), Path(path)
+    collection, out, given, path = find_collection(collection), Path(out), path, input_place(path)
     refuse_existing(out, overwrite=overwrite)
     with unchanged([path]):
         table, counts = open_table(path), RowCounts()
@@ -96,7 +102,12 @@ def attach_answers(
                 ),
                 allow_absent=True,  # judged passages missing in the collection are missing here too
             )
-    return Collection(out)
+    say(f"{given}: {in_words(columns)}")
+    for split, number in added.items():
+        say(f"{split}: {plural(number, 'answer')} added")
+    for remark in counts.remarks():
+        say(remark)
+    return hint_collection(Collection(out), HISTOGRAM)
 
 
 def _columns_of(table: Table) -> dict[str, str]:

@@ -15,7 +15,7 @@ passage's ``metadata`` are not kept. PosIR's evidence spans become answers (``fo
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -23,6 +23,7 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import bad_input
+from positionbias.core.formatting import plural
 from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref
@@ -40,6 +41,7 @@ from positionbias.formats.beir_files import (
     read_passages,
     read_queries,
 )
+from positionbias.formats.imported import LEFT_OUT, told
 from positionbias.formats.posir import SpanCounts, answers_of_spans
 from positionbias.formats.row_blocks import RowBlock
 
@@ -115,6 +117,7 @@ def import_beir(
     ):
         corpus = _add_corpus(writer, release.corpus, titles, map_shards)
         repeated, without_query, spans = _add_splits(writer, release)
+        source = BeirSource("beir", corpus, repeated, without_query)
         note = (
             "A passage is its title, a space and its text, where a title stands."
             if titles
@@ -133,14 +136,37 @@ def import_beir(
                 licence=LICENCE,
                 notes=(note, *_NOTES),
                 content={
-                    "source": asdict(BeirSource("beir", corpus, repeated, without_query)),
+                    "source": asdict(source),
                     **({"spans": asdict(spans)} if spans else {}),
                 },
                 provenance=provenance or {},
             ),
             allow_absent=True,
         )
-    return Collection(out)
+    collection = Collection(out)
+    return told(collection, _remarks(source, spans, titles, bool(collection.splits)))
+
+
+def _remarks(
+    source: BeirSource, spans: SpanCounts | None, titles: bool, has_splits: bool
+) -> Iterator[str]:
+    placed = "put in front" if titles else "which is left out"
+    yield (
+        f"{source.corpus.titles:,} passages with a title, {placed}; "
+        f"{source.corpus.without_text:,} without a text"
+    )
+    if count := source.judgements_of_other_queries:
+        yield f"{count:,} {LEFT_OUT['judgements_of_other_queries']}"
+    if spans:
+        yield f"{plural(spans.answers, 'answer')} where pos_char_span says"
+        for cause, number in spans.left_out.items():
+            yield f"{plural(number, 'span')} left out, {cause}"
+    if source.repeated_judgements:
+        yield (
+            f"{source.repeated_judgements:,} lines of qrels said again what an earlier one had said"
+        )
+    if not has_splits:
+        yield "no queries.jsonl and no qrels: the corpus alone came in"
 
 
 @dataclass(frozen=True, slots=True)

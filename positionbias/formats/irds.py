@@ -10,11 +10,12 @@ passages judged relevant.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -26,10 +27,11 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, package_versions
-from positionbias.core.progress import track
+from positionbias.core.progress import is_quiet, track
 from positionbias.core.records import HIGHEST_GRADE, Answer, Passage, Qrel, Query
 from positionbias.core.split_tables import KIND
 from positionbias.formats.columns import SPLIT_WORDS
+from positionbias.formats.imported import LEFT_OUT, told
 from positionbias.formats.markup import plain_text
 
 Item = TypeVar("Item")
@@ -45,6 +47,16 @@ def split_of(name: str) -> str:
     return next(
         (SPLIT_WORDS[part] for part in reversed(name.split("/")) if part in SPLIT_WORDS), "test"
     )
+
+
+def split_and_id(given: str) -> tuple[str, str]:
+    """Split ``SPLIT=NAME``; without a split the name tells it.
+
+    >>> split_and_id("a=vaswani"), split_and_id("beir/scifact/train")
+    (('a', 'vaswani'), ('train', 'beir/scifact/train'))
+    """
+    split, equals, name = given.partition("=")
+    return (split, name) if equals else (split_of(given), given)
 
 
 @dataclass(slots=True)
@@ -101,7 +113,12 @@ def import_irds(
             "own split"
         )
     out = Path(out)
-    with redirect_stdout(sys.stderr), create_collection(out, overwrite=overwrite) as writer:
+    with (
+        open(os.devnull, "w", encoding="utf-8", newline="\n") as nowhere,
+        redirect_stderr(nowhere if is_quiet() else sys.stderr),  # ir_datasets has its own bars
+        redirect_stdout(sys.stderr),
+        create_collection(out, overwrite=overwrite) as writer,
+    ):
         datasets = {name: _load(name) for _, name in names}
         documents = _documents_of(datasets)
         read = {split: _read_split(datasets[name], name) for split, name in names}
@@ -132,7 +149,14 @@ def import_irds(
             ),
             allow_absent=True,
         )
-    return Collection(out)
+    return told(
+        Collection(out),
+        (
+            f"{split}: {count:,} {LEFT_OUT[name]}"
+            for split, counts in left_out.items()
+            for name, count in counts.items()
+        ),
+    )
 
 
 def _set_of(name: str, read: Mapping[str, _Split]) -> tuple[str, str] | None:

@@ -40,6 +40,7 @@ from positionbias.core.seeds import key64
 from positionbias.core.shards import Shard, write_shard
 from positionbias.core.split_tables import KIND
 from positionbias.core.steps import MapShards, make_shards
+from positionbias.formats.imported import counted, told
 from positionbias.formats.msmarco import LICENCE
 from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, write_rows, write_split
 from positionbias.formats.msmarco_qa_rows import checked_rows, qa_blocks
@@ -92,6 +93,7 @@ def import_msmarco_qa(
             place), or a query id with two texts in one split.
         SettingError: no file, or another split.
     """
+    files = {split: paths for split, paths in files.items() if paths}
     if not set(files) <= set(SPLITS) or not any(files.values()):
         raise SettingError(
             f"FILE, --validation, --test: wanted files of {', '.join(SPLITS)}; found "
@@ -133,7 +135,10 @@ def import_msmarco_qa(
                 provenance=provenance or {},
             )
         )
-    return Collection(out)
+    remarks = [f"{pairs.read:,} passages read, {pairs.distinct:,} distinct"]
+    for split, rows in counts.items():
+        remarks.append(f"{split}: {counted({what: rows[what] for what in rows if rows[what]})}")
+    return told(Collection(out), remarks)
 
 
 @dataclass(slots=True)

@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from positionbias.core.blocks import Block
-from positionbias.core.collection import Collection
+from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import SettingError
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Provenance, input_ref
 from positionbias.core.records import Passage
@@ -164,7 +165,7 @@ def import_orcas(
     places: Sequence[Path | str],
     out: Path | str,
     *,
-    documents: Collection | None = None,
+    documents: CollectionLike | None = None,
     keep_unjudged: bool = False,
     skip: Iterable[str] = (),
     map_shards: MapShards = map,
@@ -181,7 +182,8 @@ def import_orcas(
         SettingError: ``documents`` already has a split "orcas".
     """
     release = ReleaseSettings(skip=tuple(skip), keep_unjudged=keep_unjudged)
-    making = _Import(documents, places, skip=release.skip, map_shards=map_shards)
+    opened = find_collection(documents) if documents is not None else None
+    making = _Import(opened, places, skip=release.skip, map_shards=map_shards)
     return making.run(
         Path(out), settings={}, release=release, overwrite=overwrite, provenance=provenance
     )

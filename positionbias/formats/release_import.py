@@ -22,7 +22,8 @@ from positionbias.core.collection_writer import CollectionWriter, create_collect
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
+from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref, read_manifest
+from positionbias.core.places import pasted
 from positionbias.core.progress import track
 from positionbias.core.qrels import parse_qrels
 from positionbias.core.records import Passage, Qrel, Query
@@ -30,6 +31,7 @@ from positionbias.core.split_tables import KIND
 from positionbias.core.steps import MapShards
 from positionbias.formats.attach import Attachment, attach, parse_queries
 from positionbias.formats.candidates import trec_rankings, write_candidates
+from positionbias.formats.imported import counted, told
 from positionbias.formats.release_settings import ReleaseSettings
 from positionbias.formats.sources import Release, Source
 from positionbias.formats.splits import Split, judged_split
@@ -299,7 +301,7 @@ class ReleaseImport(ABC):
             collection = Collection(self.writer.folder)
             for role, source in self.late.items():
                 self.add_late(role, source, collection, out)
-        return Collection(out)
+        return told(Collection(out), _remarks(self._source(), out))
 
     def _source(self) -> ReleaseSource:
         release = self.release
@@ -397,3 +399,36 @@ def _refs(paths: Mapping[str, Path], out: Path) -> list[InputRef]:
     return [
         input_ref(role, path, content_digest(path), artefact=out) for role, path in paths.items()
     ]
+
+
+def _remarks(source: ReleaseSource, out: Path) -> Iterator[str]:
+    """Yield what of a release was missing, was not read or was left out, and what stands beside the
+    collection.
+    """
+    if source.missing:
+        yield f"not there: {', '.join(source.missing)}"
+    for why in dict.fromkeys(source.not_read.values()):
+        names = ", ".join(name for name, reason in source.not_read.items() if reason == why)
+        yield f"not read ({why}): {names}"
+    for split, counts in source.left_out.items():
+        yield f"left out of {split}: {counted(counts)}"
+    for run in sorted((out / "runs").glob("*.run")):
+        facts = read_manifest(run).content
+        queries, pairs = facts["unknown_queries"], facts["unknown_pairs"]
+        unknown = (
+            f"; {queries:,} queries and {pairs:,} pairs name what is not in the collection"
+            if queries or pairs
+            else ""
+        )
+        yield (
+            f"candidates: {pasted(run)}, {facts['pairs']:,} of {facts['queries']:,} "
+            f"queries{unknown}"
+        )
+    for folder in sorted((out / "trainsets").glob("*")):
+        made = read_manifest(folder)
+        groups = made.content_as(int, "groups")
+        left_out = made.content_as(int, "lines") - groups
+        yield (
+            f"training groups: {pasted(folder)}, {groups:,}; {left_out:,} lines of other queries, "
+            "passages or texts left out"
+        )

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.formatting import plural
 from positionbias.core.input_state import content_digest, unchanged
 from positionbias.core.json_text import Json
 from positionbias.core.manifest import Manifest, input_ref
@@ -30,6 +31,7 @@ from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
 from positionbias.core.split_tables import KIND
 from positionbias.formats.exported import write_export_manifest
+from positionbias.formats.imported import told
 from positionbias.formats.squad_json import (
     VERSIONS,
     Article,
@@ -264,7 +266,32 @@ def import_squad(
                 },
             )
         )
-    return Collection(out)
+    return told(Collection(out), chain.from_iterable(map(_remarks, gathered.source)))
+
+
+def _remarks(file: SquadFile) -> Iterator[str]:
+    named = file.version in VERSIONS.values()
+    if not named:
+        yield (
+            f"{file.role} file: its version is {file.version!r}, none of SQuAD's; read as in "
+            "SQuAD's form"
+        )
+    if file.without_start:
+        yield (
+            f"{file.role} file: {plural(file.without_start, 'answer')} without a start: searched "
+            "in the passage by the text"
+        )
+    if file.moved:
+        yield (
+            f"{file.role} file: {file.moved:,} answers do not stand at their start: searched in "
+            "the passage, else without a place"
+        )
+    form = f"SQuAD v{file.version}" if named else "in SQuAD's form"
+    yield (
+        f"{file.role} file, {form}: "
+        f"{file.questions:,} questions, {file.unanswerable:,} unanswerable and dropped; "
+        f"{file.repeated_spans:,} repeated answer spans"
+    )
 
 
 class Written(NamedTuple):

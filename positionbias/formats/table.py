@@ -12,7 +12,7 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import compress
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from positionbias.core.progress import step
 from positionbias.core.seeds import TEXT, keys64
 from positionbias.core.split_tables import KIND
 from positionbias.formats.columns import Columns
+from positionbias.formats.imported import in_words, told
 from positionbias.formats.key_map import KeyMap
 from positionbias.formats.splits import divide_split
 from positionbias.formats.table_files import Table, open_table, sources_of
@@ -130,7 +131,8 @@ def import_table(
                 },
             )
         )
-    return Collection(out)
+    columns_read = (f"{name}: {in_words(known)}" for name, known in source.columns.items())
+    return told(Collection(out), chain(columns_read, source.counts.remarks()))
 
 
 @contextmanager

@@ -5,12 +5,13 @@ not fit.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
+from positionbias.core.formatting import plural
 from positionbias.core.records import HIGHEST_GRADE, start_in
 from positionbias.core.schema import NAME
 from positionbias.formats.columns import SPLIT_WORDS
@@ -41,6 +42,41 @@ class RowCounts:
     def met_again(self, what: str, count: int) -> None:
         """Count repetitions of earlier rows."""
         self.again[what] = self.again.get(what, 0) + count
+
+    def remarks(self) -> Iterator[str]:
+        """Yield what became of the rows, in sentences."""
+        again = ", ".join(_again(what, number) for what, number in self.again.items() if number)
+        yield plural(self.rows, "row") + (f"; standing again: {again}" if again else "")
+        if self.grades:
+            yield "grades: " + ", ".join(
+                f"{name} {'left out' if grade < 0 else grade}"
+                for name, grade in self.grades.items()
+            )
+        for cause, number in self.left_out.items():
+            yield f"{plural(number, 'row')} left out, {cause}; the first: {self.first[cause]}"
+        if self.unanswerable:
+            yield (
+                f"{plural(self.unanswerable, 'query')} with an empty list of answers left out; "
+                "their passages stay"
+            )
+        if self.not_relevant:
+            yield f"answers of {plural(self.not_relevant, 'pair')} judged not relevant left out"
+        if self.moved:
+            said = (
+                "does not stand at its start" if self.moved == 1 else "do not stand at their start"
+            )
+            yield (
+                f"{plural(self.moved, 'answer')} {said}: searched in the passage, else without a "
+                "place"
+            )
+
+
+def _again(what: str, number: int) -> str:
+    first, _, rest = what.partition(" ")
+    return (
+        f"{plural(number, 'query' if first == 'queries' else first.removesuffix('s'))}"
+        f"{rest and ' '}{rest}"
+    )
 
 
 class MisfitError(Exception):

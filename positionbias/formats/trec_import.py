@@ -14,6 +14,7 @@ from msgspec import Struct, to_builtins
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.formatting import plural
 from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
@@ -23,6 +24,7 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shards import Shard, write_shard
 from positionbias.core.split_tables import KIND
 from positionbias.core.steps import MapShards
+from positionbias.formats.imported import told
 from positionbias.formats.trec_docs import KINDS, Reading, read_documents
 from positionbias.formats.trec_files import Bundle, Places, bundles
 from positionbias.formats.trec_topics import read_topic_files
@@ -35,6 +37,11 @@ _LICENCES = {
     ),
     "nyt": "The New York Times Annotated Corpus, under the LDC user agreement (LDC2008T19)",
     "wapo": "TREC Washington Post Collection, under the agreement with NIST",
+}
+_DOCUMENTS = {
+    "sgml": "TREC SGML",
+    "nyt": "New York Times XML",
+    "wapo": "Washington Post JSON lines",
 }
 _NOTES = {
     "sgml": "Text is what the content tags hold, separated by a space; white space collapses.",
@@ -142,6 +149,12 @@ def import_trec(
         for split, (queries, judged) in splits.items():
             writer.add_split(split, queries, judged)
         kinds = [kind for kind in KINDS if counts[kind]]
+        source = TrecSource(
+            format="trec",
+            **counts,
+            renumbered=renumbered,
+            skipped_files=dict(sorted(places.skipped.items())),
+        )
         writer.finish(
             Manifest(
                 kind=KIND,
@@ -151,21 +164,36 @@ def import_trec(
                 inputs=tuple(_inputs(places, named, out)),
                 licence="; ".join(_LICENCES[kind] for kind in kinds),
                 notes=tuple(_NOTES[kind] for kind in kinds),
-                content={
-                    "source": to_builtins(
-                        TrecSource(
-                            format="trec",
-                            **counts,
-                            renumbered=renumbered,
-                            skipped_files=dict(sorted(places.skipped.items())),
-                        )
-                    )
-                },
+                content={"source": to_builtins(source)},
                 provenance=provenance or {},
             ),
             allow_absent=True,
         )
-    return Collection(out)
+    return told(Collection(out), _remarks(source, reading.encoding))
+
+
+def _remarks(source: TrecSource, encoding: str) -> Iterator[str]:
+    kinds = ", ".join(
+        f"{count:,} {name}" for kind, name in _DOCUMENTS.items() if (count := getattr(source, kind))
+    )
+    yield f"{source.documents:,} documents: {kinds}"
+    remarks = {
+        "empty": "without text",
+        "not_utf8": f"not UTF-8 and read as {encoding}",
+        "outside": "bytes between documents left out",
+    }
+    for name, remark in remarks.items():
+        if count := getattr(source, name):
+            yield f"{count:,} {remark}"
+    if numbers := source.renumbered:
+        topic, number = next(iter(numbers.items()))
+        yield (
+            f"{plural(len(numbers), 'topic')} renumbered as in the judgements: {topic} is "
+            f"{number}{' …' * (len(numbers) > 1)}"
+        )
+    if skipped := source.skipped_files:
+        named = ", ".join(f"{ending} {count:,}" for ending, count in skipped.items())
+        yield f"{sum(skipped.values()):,} files of no known form left out ({named})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,26 @@ class DrawnQueries:
     queries: int
     units: int
 
+    def in_words(self) -> str:
+        """Return what was drawn, and which queries stay in training."""
+        if self.by == "query":
+            return (
+                f"{self.queries:,} queries drawn one by one; other queries of their passages stay "
+                "in training"
+            )
+        units = {"passage": "groups of queries that share passages", "article": "whole articles"}[
+            self.by
+        ]
+        short = (
+            ""
+            if self.queries == self.asked
+            else f" of the {self.asked:,} asked for (no further one fits)"
+        )
+        return (
+            f"{self.queries:,} queries{short}, {self.units:,} {units}; no training query has their "
+            "passages"
+        )
+
 
 class HeldOut(NamedTuple):
     """The training queries drawn for validation, in ``units`` whole groups, at most the ``asked``

@@ -6,22 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
-from positionbias.core.errors import SettingError
-from positionbias.core.formatting import plural, setting
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
-from positionbias.core.outcome import Measurements, Read
-from positionbias.core.places import Place, input_place, output_place, pasted
-from positionbias.core.progress import hint, say
+from positionbias.core.outcome import HISTOGRAM, Measurements, hint_collection, hint_written
+from positionbias.core.places import Place, pasted
 from positionbias.core.settings import Setting
-from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.choose import Engine
-from positionbias.ops.imports import row_remarks
 from positionbias.positions.settings import Placing, Selection
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
-    from positionbias.core.manifest import Manifest
 
 __all__ = ["attach", "merge", "place", "sample", "select", "show"]
 
@@ -54,42 +48,9 @@ def show(collection: Source, *, engine: Engine = Engine()) -> Measurements:
         test             18          76       36
         ...
     """
-    from positionbias.core.collection import find_collection
-    from positionbias.text.statistics import collection_rows
+    from positionbias.text.statistics import show_collection
 
-    opened = find_collection(collection)
-    with engine.open() as map_shards:
-        rows = collection_rows(opened, lengths=True, map_shards=map_shards)
-    read = [Read("collection", opened.path, opened.checksum)]
-    return Measurements(
-        rows=rows,
-        remarks=_origin(opened.manifest),
-        command="show",
-        settings={},
-        read=read,
-        name=opened.name,
-        licence=opened.manifest.licence,
-        packages=(USUAL_WORDS,),
-        host=engine.host,
-    )
-
-
-def _origin(made: Manifest) -> list[str]:
-    """Say what made a collection, from which inputs, and under which licence."""
-    from positionbias.core.manifest import input_name
-
-    settings = ", ".join(f"{name} {setting(value)}" for name, value in made.settings.items())
-    inputs = [
-        f"{item.role}: {input_name(item.path)} (checksum {item.checksum[:16]}…)"
-        for item in made.inputs
-    ]
-    return [
-        f"Made by {made.command} ({settings or 'no settings'}), {made.created}, positionbias "
-        f"{made.versions.get('positionbias', '?')}.",
-        *inputs,
-        f"Licence: {made.licence or 'not stated'}.",
-        *made.notes,
-    ]
+    return show_collection(collection, engine)
 
 
 @operation
@@ -139,23 +100,9 @@ def attach(
         >>> pb.attach("without", answers="answers.jsonl", out="with").answers("test")
         [Answer(query_id='q...', passage_id='p...', text='...', start=None, end=None)]
     """
-    from positionbias.core.collection import find_collection
-    from positionbias.formats.answers import AttachedAnswers, attach_answers
+    from positionbias.formats.answers import attach_answers
 
-    made = attach_answers(
-        find_collection(collection), input_place(answers), output_place(out), overwrite=overwrite
-    )
-    facts = made.manifest.content_as(AttachedAnswers, "attached")
-    say(f"{answers}: {', '.join(f'{what} = {column}' for what, column in facts.columns.items())}")
-    for split, number in facts.added.items():
-        say(f"{split}: {plural(number, 'answer')} added")
-    for remark in row_remarks(facts.counts):
-        say(remark)
-    hint(
-        f"written to {pasted(made.path)}; see where its answers are with: posbias histogram "
-        f"{pasted(made.path)}"
-    )
-    return made
+    return attach_answers(collection, answers, out, overwrite=overwrite)
 
 
 @operation
@@ -197,35 +144,11 @@ def merge(
         >>> both.queries("test")[0].query_id[:5]
         'A:q0b'
     """
-    from positionbias.core.collection import find_collection
-    from positionbias.corpora.merge import merge as write_merged
+    from positionbias.corpora.merge import merge as write
+    from positionbias.corpora.merge import named
 
-    opened = {prefix: find_collection(place) for prefix, place in _named(collections).items()}
-    work = partial(write_merged, opened, output_place(out), apart=apart)
-    merged = engine.write(work, overwrite=overwrite)
-    hint(
-        f"written to {pasted(merged.path)}; look at it with: posbias collection show "
-        f"{pasted(merged.path)}"
-    )
-    return merged
-
-
-def _named(collections: Sequence[str]) -> dict[str, str]:
-    named: dict[str, str] = {}
-    for given in collections:
-        prefix, equals, place = given.partition("=")
-        if not (equals and prefix and place):
-            raise SettingError(
-                f"COLLECTION: wanted NAME=COLLECTION, as in A=msmarco B=squad; found {given!r}; "
-                "name each"
-            )
-        if prefix in named:
-            raise SettingError(
-                f"COLLECTION: wanted a name of its own for each; found {prefix!r} twice; give "
-                "another"
-            )
-        named[prefix] = place
-    return named
+    work = partial(write, named(collections), out, apart=apart)
+    return hint_collection(engine.write(work, overwrite=overwrite))
 
 
 @operation
@@ -275,18 +198,11 @@ def sample(
         >>> pb.sample("planted", queries=5, passages=60, out="small")
         Collection('small', 60 passages, splits train, validation, test, fresh)
     """
-    from positionbias.core.collection import find_collection
     from positionbias.corpora.sample import SampleSettings
-    from positionbias.corpora.sample import sample as write_sample
+    from positionbias.corpora.sample import sample as write
 
-    asked = SampleSettings(queries, passages, splits, seed)
-    work = partial(write_sample, find_collection(collection), output_place(out), asked)
-    drawn = engine.write(work, overwrite=overwrite)
-    hint(
-        f"written to {pasted(drawn.path)}; look at it with: posbias collection show "
-        f"{pasted(drawn.path)}"
-    )
-    return drawn
+    work = partial(write, collection, out, SampleSettings(queries, passages, splits, seed))
+    return hint_collection(engine.write(work, overwrite=overwrite))
 
 
 @operation
@@ -332,22 +248,10 @@ def select(
         >>> len(pb.Collection("planted").queries("train")), len(front.queries("train"))
         (50, 34)
     """
-    from positionbias.core.collection import find_collection
-    from positionbias.positions.select import select as write_selected
+    from positionbias.positions.select import select as write
 
-    work = partial(
-        write_selected,
-        find_collection(collection),
-        output_place(out),
-        selection,
-        by=find_collection(answers_of) if answers_of is not None else None,
-    )
-    selected = engine.write(work, overwrite=overwrite)
-    hint(
-        f"written to {pasted(selected.path)}; see where its answers are with: posbias histogram "
-        f"{pasted(selected.path)}"
-    )
-    return selected
+    work = partial(write, collection, out, selection, by=answers_of)
+    return hint_collection(engine.write(work, overwrite=overwrite), HISTOGRAM)
 
 
 @operation
@@ -383,13 +287,8 @@ def place(
         >>> pb.place("planted", placing=Placing(Density.parse("front:0.8")), out="front")
         Collection('front', 240 passages, splits train, validation, test, fresh)
     """
-    from positionbias.core.collection import find_collection
-    from positionbias.positions.place import place as write_placed
+    from positionbias.positions.place import place as write
 
-    work = partial(write_placed, find_collection(collection), output_place(out), placing)
-    placed = engine.write(work, overwrite=overwrite)
-    hint(
-        f"written to {pasted(placed.path)}; what was moved where stands in "
-        f"{pasted(placed.path / 'placed')}"
-    )
+    placed = engine.write(partial(write, collection, out, placing), overwrite=overwrite)
+    hint_written(out, f"what was moved where stands in {pasted(placed.path / 'placed')}")
     return placed

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import nullcontext, redirect_stderr
+from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from positionbias.core.formatting import plural
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
-from positionbias.core.places import Place, output_place, pasted
-from positionbias.core.progress import hint, is_quiet, say
+from positionbias.core.outcome import hint_collection
+from positionbias.core.places import Place
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.formats.columns import Columns
@@ -24,13 +20,11 @@ from positionbias.formats.release_settings import (
     MsmarcoSettings,
 )
 from positionbias.formats.trec_docs import Reading
-from positionbias.formats.validation_draw import DrawnQueries, ValidationDraw
+from positionbias.formats.validation_draw import ValidationDraw
 from positionbias.planted.settings import PlantedSettings
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
-    from positionbias.formats.table import TableSource
-    from positionbias.formats.table_values import RowCounts
 
 # in the order of posbias import --help; a new one needs no other line
 __all__ = [
@@ -56,17 +50,6 @@ Places = Annotated[
     ),
 ]
 KeepUnjudged = Annotated[bool, Setting(KEEP_UNJUDGED, shown=False)]
-_LEFT_OUT = {
-    "judged_again": "pairs judged several times, kept once with the highest grade",
-    "judgements_of_other_queries": "judgements of queries that are not there, left out",
-    "blank_answers": "answers without text, left out",
-    "answers_in_absent_passages": "answers in passages that are not there, left out",
-}
-_DOCUMENTS = {
-    "sgml": "TREC SGML",
-    "nyt": "New York Times XML",
-    "wapo": "Washington Post JSON lines",
-}
 
 
 @operation
@@ -106,44 +89,17 @@ def import_squad(
         >>> squad.answers("test")[0]
         Answer(query_id='dev', passage_id=..., text='green oil', start=25, end=34)
     """
-    from positionbias.formats.squad import SquadSource
     from positionbias.formats.squad import import_squad as read
-    from positionbias.formats.squad_json import VERSIONS
 
-    collection = read(
-        [Path(place) for place in train],
-        None if test is None else Path(test),
-        output_place(out),
+    return read(
+        train,
+        test,
+        out,
         validation=validation.validation_queries,
         validation_by=validation.by,
         seed=validation.seed,
         overwrite=overwrite,
     )
-    for item in collection.manifest.content_as(SquadSource, "source").files:
-        if item.version not in VERSIONS.values():
-            say(
-                f"{item.role} file: its version is {item.version!r}, none of SQuAD's; read as in "
-                "SQuAD's form"
-            )
-        if item.without_start:
-            say(
-                f"{item.role} file: {plural(item.without_start, 'answer')} without a start: "
-                "searched in the passage by the text"
-            )
-        if item.moved:
-            say(
-                f"{item.role} file: {item.moved:,} answers do not stand at their start: searched "
-                "in the passage, else without a place"
-            )
-        version = (
-            f"SQuAD v{item.version}" if item.version in VERSIONS.values() else "in SQuAD's form"
-        )
-        say(
-            f"{item.role} file, {version}: {item.questions:,} questions, "
-            f"{item.unanswerable:,} unanswerable and dropped; {item.repeated_spans:,} repeated "
-            "answer spans"
-        )
-    return _told(collection)
 
 
 @operation
@@ -176,10 +132,7 @@ def import_msmarco(
     """
     from positionbias.formats.msmarco import import_msmarco as read
 
-    work = partial(read, [Path(place) for place in places], output_place(out), release=release)
-    collection = engine.write(work, overwrite=overwrite)
-    _say_release(collection)
-    return _told(collection)
+    return engine.write(partial(read, places, out, release=release), overwrite=overwrite)
 
 
 @operation
@@ -218,12 +171,8 @@ def import_msmarco_docs(
     """
     from positionbias.formats.msmarco_docs import import_msmarco_docs as read
 
-    work = partial(
-        read, [Path(place) for place in places], output_place(out), fields=fields, release=release
-    )
-    collection = engine.write(work, overwrite=overwrite)
-    _say_release(collection)
-    return _told(collection)
+    work = partial(read, places, out, fields=fields, release=release)
+    return engine.write(work, overwrite=overwrite)
 
 
 @operation
@@ -264,20 +213,10 @@ def import_orcas(
         >>> list(orcas.qrels("orcas"))
         [Qrel(query_id='1', passage_id='D1', grade=1), Qrel(query_id='2', passage_id='D2', grade=1)]
     """
-    from positionbias.core.collection import find_collection
     from positionbias.formats.orcas import import_orcas as read
 
-    work = partial(
-        read,
-        [Path(place) for place in places],
-        output_place(out),
-        documents=find_collection(documents) if documents else None,
-        keep_unjudged=keep_unjudged,
-        skip=skip,
-    )
-    collection = engine.write(work, overwrite=overwrite)
-    _say_release(collection)
-    return _told(collection)
+    work = partial(read, places, out, documents=documents, keep_unjudged=keep_unjudged, skip=skip)
+    return engine.write(work, overwrite=overwrite)
 
 
 @operation
@@ -331,22 +270,11 @@ def import_msmarco_qa(
         >>> qa.queries("train")[0].text, qa.answers("train")[0].text
         ('what joins the banks of the Mirren', 'A stone bridge')
     """
-    from positionbias.formats.msmarco_qa import QaSource
     from positionbias.formats.msmarco_qa import import_msmarco_qa as read
 
-    given = {"train": train, "validation": validation, "test": test}
-    work = partial(
-        read,
-        {split: [Path(file) for file in files] for split, files in given.items() if files},
-        output_place(out),
-        selected_only=selected_only,
-    )
-    collection = engine.write(work, overwrite=overwrite)
-    source = collection.manifest.content_as(QaSource, "source")
-    say(f"{source.passages.read:,} passages read, {source.passages.distinct:,} distinct")
-    for split, counts in source.splits.items():
-        say(f"{split}: {_counted({name: number for name, number in counts.items() if number})}")
-    return _told(collection)
+    files = {"train": train, "validation": validation, "test": test}
+    work = partial(read, files, out, selected_only=selected_only)
+    return engine.write(work, overwrite=overwrite)
 
 
 @operation
@@ -382,16 +310,8 @@ def import_tripclick(
     """
     from positionbias.formats.tripclick import import_tripclick as read
 
-    work = partial(
-        read,
-        [Path(place) for place in places],
-        output_place(out),
-        keep_unjudged=keep_unjudged,
-        skip=skip,
-    )
-    collection = engine.write(work, overwrite=overwrite)
-    _say_release(collection)
-    return _told(collection)
+    work = partial(read, places, out, keep_unjudged=keep_unjudged, skip=skip)
+    return engine.write(work, overwrite=overwrite)
 
 
 @operation
@@ -443,41 +363,13 @@ def import_trec(
         >>> pb.import_trec(docs=["trec/docs"], topics=[topics], qrels=[qrels], out="robust")
         Collection('robust', 240 passages, splits test)
     """
-    from positionbias.formats.trec_import import TrecSource, split_and_name
     from positionbias.formats.trec_import import import_trec as read
+    from positionbias.formats.trec_import import split_and_name
 
-    work = partial(
-        read,
-        [Path(place) for place in docs],
-        [(split, Path(name)) for split, name in map(split_and_name, topics)],
-        [(split, Path(name)) for split, name in map(split_and_name, qrels)],
-        output_place(out),
-        reading=reading,
-    )
-    collection = engine.write(work, overwrite=overwrite)
-    source = collection.manifest.content_as(TrecSource, "source")
-    kinds = ", ".join(
-        f"{count:,} {name}" for kind, name in _DOCUMENTS.items() if (count := getattr(source, kind))
-    )
-    say(f"{source.documents:,} documents: {kinds}")
-    remarks = {
-        "empty": "without text",
-        "not_utf8": f"not UTF-8 and read as {reading.encoding}",
-        "outside": "bytes between documents left out",
-    }
-    for name, remark in remarks.items():
-        if count := getattr(source, name):
-            say(f"{count:,} {remark}")
-    if numbers := source.renumbered:
-        topic, number = next(iter(numbers.items()))
-        say(
-            f"{plural(len(numbers), 'topic')} renumbered as in the judgements: {topic} is "
-            f"{number}{' …' * (len(numbers) > 1)}"
-        )
-    if skipped := source.skipped_files:
-        named = ", ".join(f"{ending} {count:,}" for ending, count in skipped.items())
-        say(f"{sum(skipped.values()):,} files of no known form left out ({named})")
-    return _told(collection)
+    asked = [split_and_name(name) for name in topics]
+    judged = [split_and_name(name) for name in qrels]
+    work = partial(read, docs, asked, judged, out, reading=reading)
+    return engine.write(work, overwrite=overwrite)
 
 
 @operation
@@ -517,22 +409,10 @@ def import_irds(
         positionbias.core.errors.InputError: beir/scifakt/test: wanted the id of a data set in
         ir_datasets; found no such id; did you mean beir/scifact/test...
     """
-    from positionbias.formats.irds import IrdsSource, split_of
     from positionbias.formats.irds import import_irds as read
+    from positionbias.formats.irds import split_and_id
 
-    pairs = [name.partition("=") for name in names]
-    chosen = [
-        (first, last) if equals else (split_of(first), first) for first, equals, last in pairs
-    ]
-    with (
-        open(os.devnull, "w", encoding="utf-8", newline="\n") as nowhere,
-        redirect_stderr(nowhere) if is_quiet() else nullcontext(),
-    ):  # ir_datasets has bars of its own
-        collection = read(chosen, output_place(out), overwrite=overwrite)
-    for split, counts in collection.manifest.content_as(IrdsSource, "source").splits.items():
-        for name, count in counts.items():
-            say(f"{split}: {count:,} {_LEFT_OUT[name]}")
-    return _told(collection)
+    return read([split_and_id(name) for name in names], out, overwrite=overwrite)
 
 
 @operation
@@ -574,32 +454,9 @@ def import_beir(
         >>> pb.import_beir("beir", out="planted-again")
         Collection('planted-again', 240 passages, splits train, validation, test, fresh)
     """
-    from positionbias.formats.beir import BeirSource
     from positionbias.formats.beir import import_beir as read
-    from positionbias.formats.posir import SpanCounts
 
-    work = partial(read, Path(folder), output_place(out), titles=titles)
-    collection = engine.write(work, overwrite=overwrite)
-    source = collection.manifest.content_as(BeirSource, "source")
-    placed = "put in front" if titles else "which is left out"
-    say(
-        f"{source.corpus.titles:,} passages with a title, {placed}; {source.corpus.without_text:,} "
-        "without a text"
-    )
-    if source.judgements_of_other_queries:
-        say(f"{source.judgements_of_other_queries:,} {_LEFT_OUT['judgements_of_other_queries']}")
-    if "spans" in collection.manifest.content:
-        spans = collection.manifest.content_as(SpanCounts, "spans")
-        say(f"{plural(spans.answers, 'answer')} where pos_char_span says")
-        for cause, number in spans.left_out.items():
-            say(f"{plural(number, 'span')} left out, {cause}")
-    if source.repeated_judgements:
-        say(
-            f"{source.repeated_judgements:,} lines of qrels said again what an earlier one had said"
-        )
-    if not collection.splits:
-        say("no queries.jsonl and no qrels: the corpus alone came in")
-    return _told(collection)
+    return engine.write(partial(read, folder, out, titles=titles), overwrite=overwrite)
 
 
 @operation
@@ -653,14 +510,9 @@ def import_table(
         >>> pb.import_table([row], out="mine").queries("test")[0].text
         'What burns?'
     """
-    from positionbias.formats.table import TableSource
     from positionbias.formats.table import import_table as read
 
-    collection = read(
-        tables, output_place(out), columns=columns, validation=validation, overwrite=overwrite
-    )
-    _say_rows(collection.manifest.content_as(TableSource, "source"))
-    return _told(collection)
+    return read(tables, out, columns=columns, validation=validation, overwrite=overwrite)
 
 
 @operation
@@ -685,115 +537,4 @@ def import_planted(
     """
     from positionbias.planted.generator import write_planted
 
-    return _told(write_planted(output_place(out), planted, overwrite=overwrite))
-
-
-def _told(collection: Collection) -> Collection:
-    """The collection, after what its validation split was drawn from, and where it is."""
-    if "validation" in collection.manifest.content:
-        say(f"validation: {_draw(collection.manifest.content_as(DrawnQueries, 'validation'))}")
-    hint(
-        f"written to {pasted(collection.path)}; look at it with: posbias collection show "
-        f"{pasted(collection.path)}"
-    )
-    return collection
-
-
-def _draw(drawn: DrawnQueries) -> str:
-    if drawn.by == "query":
-        return (
-            f"{drawn.queries:,} queries drawn one by one; other queries of their passages stay in "
-            "training"
-        )
-    units = {"passage": "groups of queries that share passages", "article": "whole articles"}[
-        drawn.by
-    ]
-    short = (
-        ""
-        if drawn.queries == drawn.asked
-        else f" of the {drawn.asked:,} asked for (no further one fits)"
-    )
-    return (
-        f"{drawn.queries:,} queries{short}, {drawn.units:,} {units}; no training query has their "
-        "passages"
-    )
-
-
-def _say_release(collection: Collection) -> None:
-    """Say what of a release was missing, was not read or was left out, and what stands beside the
-    collection.
-    """
-    from positionbias.core.manifest import read_manifest
-    from positionbias.formats.release_import import ReleaseSource
-
-    source = collection.manifest.content_as(ReleaseSource, "source")
-    if source.missing:
-        say(f"not there: {', '.join(source.missing)}")
-    for why in dict.fromkeys(source.not_read.values()):
-        say(
-            f"not read ({why}): "
-            f"{', '.join(name for name, reason in source.not_read.items() if reason == why)}"
-        )
-    for split, counts in source.left_out.items():
-        say(f"left out of {split}: {_counted(counts)}")
-    for run in sorted((collection.path / "runs").glob("*.run")):
-        found = read_manifest(run).content
-        told = (
-            f"{found['unknown_queries']:,} queries and {found['unknown_pairs']:,} pairs name what "
-            "is not in the collection"
-        )
-        more = f"; {told}" if found["unknown_queries"] or found["unknown_pairs"] else ""
-        say(f"candidates: {pasted(run)}, {found['pairs']:,} of {found['queries']:,} queries{more}")
-    for folder in sorted((collection.path / "trainsets").glob("*")):
-        made = read_manifest(folder)
-        groups = made.content_as(int, "groups")
-        left_out = made.content_as(int, "lines") - groups
-        say(
-            f"training groups: {pasted(folder)}, {groups:,}; {left_out:,} lines of other queries, "
-            "passages or texts left out"
-        )
-
-
-def _say_rows(source: TableSource) -> None:
-    """Say what the columns of tables were taken for, and what became of their rows."""
-    for name, columns in source.columns.items():
-        say(f"{name}: {', '.join(f'{what} = {column}' for what, column in columns.items())}")
-    for remark in row_remarks(source.counts):
-        say(remark)
-
-
-def row_remarks(counts: RowCounts) -> Iterator[str]:
-    """Yield what became of the rows of tables, in sentences."""
-    again = ", ".join(_again(what, number) for what, number in counts.again.items() if number)
-    yield plural(counts.rows, "row") + (f"; standing again: {again}" if again else "")
-    if counts.grades:
-        yield "grades: " + ", ".join(
-            f"{name} {'left out' if grade < 0 else grade}" for name, grade in counts.grades.items()
-        )
-    for cause, number in counts.left_out.items():
-        yield f"{plural(number, 'row')} left out, {cause}; the first: {counts.first[cause]}"
-    if counts.unanswerable:
-        yield (
-            f"{plural(counts.unanswerable, 'query')} with an empty list of answers left out; their "
-            "passages stay"
-        )
-    if counts.not_relevant:
-        yield f"answers of {plural(counts.not_relevant, 'pair')} judged not relevant left out"
-    if counts.moved:
-        said = "does not stand at its start" if counts.moved == 1 else "do not stand at their start"
-        yield (
-            f"{plural(counts.moved, 'answer')} {said}: searched in the passage, else without a "
-            "place"
-        )
-
-
-def _again(what: str, number: int) -> str:
-    first, _, rest = what.partition(" ")
-    return (
-        f"{plural(number, 'query' if first == 'queries' else first.removesuffix('s'))}"
-        f"{rest and ' '}{rest}"
-    )
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in counts.items())
+    return hint_collection(write_planted(out, planted, overwrite=overwrite))

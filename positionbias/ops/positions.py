@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Overwrite, SavedTo, Sources, operation
-from positionbias.core.outcome import Measurements, Read, save_if_asked
-from positionbias.core.places import Place, home_place, output_place, pasted
-from positionbias.core.progress import hint
+from positionbias.core.outcome import Measurements, save_if_asked
+from positionbias.core.places import Place
 from positionbias.core.settings import Setting, given_flags
-from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.choose import Engine
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import HistogramOptions, RawForm
@@ -25,8 +22,6 @@ if TYPE_CHECKING:
     from positionbias.positions.raw_files import RotatedFile
 
 __all__ = ["debias", "histogram"]
-
-PIPE = "-"
 
 
 @operation
@@ -72,34 +67,10 @@ def histogram(
          10–20...%  █████████████████┃███████████████████████████████              36.1...
         ...
     """
-    from positionbias.core.collection import find_collection
-    from positionbias.core.rows import Collected
-    from positionbias.positions.histogram import position_histogram, splits_with_answers
-    from positionbias.positions.measured import histogram_rows
+    from positionbias.positions.measured import measure_histograms
 
-    opened = [find_collection(place) for place in collections]
-    made = Collected({"study": "histogram"})
-    with engine.open() as map_shards:
-        for collection in opened:
-            for split in splits or splits_with_answers(collection):
-                counted = position_histogram(collection, split, options, map_shards=map_shards)
-                histogram_rows(made, counted, collection=collection.name)
-    found = Measurements(
-        rows=made.rows,
-        command="histogram",
-        settings=asdict(options),
-        read=[Read("collection", item.path, item.checksum) for item in opened],
-        seed=options.seed,
-        licence="; ".join(
-            dict.fromkeys(item.manifest.licence for item in opened if item.manifest.licence)
-        ),
-        notes=(
-            "Unbiased means that every possible start of an answer, 0 to n − L, is equally likely.",
-        ),
-        packages=("numpy", USUAL_WORDS),
-        host=engine.host,
-    )
-    return save_if_asked(found, out, overwrite=overwrite)
+    measured = measure_histograms(collections, splits, options, engine)
+    return save_if_asked(measured, out, overwrite=overwrite)
 
 
 @operation
@@ -156,67 +127,16 @@ def debias(
         planted-rotated-1, test: ... mean position 0.4...
         ...
     """
-    if isinstance(collection, str | Path) and _is_raw(collection):
-        work = partial(_rotate_raw, collection, out, rotation, raw)
-        return engine.write(work, overwrite=overwrite)
+    from positionbias.positions.raw_files import is_raw, rotate_raw
+
+    if isinstance(collection, str | Path) and is_raw(collection):
+        return engine.write(
+            partial(rotate_raw, collection, out, rotation, raw), overwrite=overwrite
+        )
     for flag in given_flags(raw):
         raise SettingError(
             f"{flag}: wanted a raw file; found the collection {collection}; leave it out"
         )
-    from positionbias.core.collection import find_collection
-    from positionbias.positions.debias import debias as write_rotated
+    from positionbias.positions.debias import debias_collection
 
-    found = find_collection(collection)
-    named = f"{found.path.resolve().name}-rotated-{rotation.seed}"
-    place = output_place(out) if out is not None else home_place(named)
-    rotated = engine.write(partial(write_rotated, found, place, rotation), overwrite=overwrite)
-    there = pasted(rotated.path)
-    if any(rotated.answer_table(split).num_rows for split in rotated.splits):
-        hint(
-            f"written to {there}; see what changed with: posbias histogram {pasted(found.path)} "
-            f"{there}"
-        )
-    else:
-        hint(f"written to {there}; look at it with: posbias collection show {there}")
-    return rotated
-
-
-def _is_raw(place: Place) -> bool:
-    """Return True for a file, a pipe or standard input. Refuse a missing path whose name looks like
-    a raw file's.
-    """
-    path = Path(place)
-    if place == PIPE or path.exists():
-        return place == PIPE or not path.is_dir()
-    if path.suffix in (".tsv", ".jsonl", ".json", ".parquet", ".gz", ".zst", ".txt"):
-        raise bad_input(
-            path,
-            wanted="a file to rotate, or a collection",
-            found="nothing there",
-            do="check the path",
-        )
-    return False
-
-
-def _rotate_raw(
-    given: Place, out: Place | None, rotation: Rotation, form: RawForm, **writing: Any
-) -> RotatedFile:
-    from positionbias.positions.raw_files import Pipe, debias_file
-
-    path = Path(given)
-    is_file = given != PIPE and path.is_file()
-    if form.format is None and not is_file:
-        raise SettingError(
-            "--format: wanted tsv or jsonl for a pipe, whose name says nothing; found none; give it"
-        )
-    if out is None and is_file:
-        raise SettingError(
-            f"--out: wanted the file to write for the file {given}; found none; give --out FILE, "
-            "or --out - for a pipe"
-        )
-    place = Pipe.to_stdout() if out is None or out == PIPE else output_place(out)
-    source = path if is_file else Pipe.from_stdin() if given == PIPE else Pipe.named(path)
-    rotated = debias_file(source, place, rotation, form, **writing)
-    if isinstance(place, Path):
-        hint(f"written to {pasted(place)}, and what made it to {pasted(place)}.manifest.json")
-    return rotated
+    return debias_collection(collection, out, rotation, engine, overwrite=overwrite)

@@ -15,9 +15,12 @@ from pathlib import Path
 
 from pandas import DataFrame
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import bad_input
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.manifest import Provenance
+from positionbias.core.outcome import hint_collection
+from positionbias.core.places import Place, home_place, pasted
 from positionbias.core.records import Passage
 from positionbias.core.rows import Collected
 from positionbias.core.schema import read_as
@@ -25,6 +28,7 @@ from positionbias.core.seal import AGAIN
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.core.splitter import USUAL_WORDS, splitter_of
 from positionbias.core.steps import MapShards
+from positionbias.engine.choose import Engine
 from positionbias.positions.cuts import byte_cuts, fates, laid_out, possible_fates
 from positionbias.positions.rewrite import (
     ORIGINAL,
@@ -189,3 +193,22 @@ def rotation_rows(rotated: Collection) -> DataFrame:
     facts = rotated.manifest.content_as(Rewritten, "rotation")
     add_rotation(made, rotation_of(rotated), facts.passages, facts.splits)
     return made.rows
+
+
+def debias_collection(
+    collection: CollectionLike,
+    out: Place | None,
+    rotation: Rotation,
+    engine: Engine,
+    *,
+    overwrite: bool,
+) -> Collection:
+    """Write a collection rotated, by default under $POSBIAS_HOME, and say what shows the change."""
+    opened = find_collection(collection)
+    named = f"{opened.path.resolve().name}-rotated-{rotation.seed}"
+    place = Path(out) if out is not None else home_place(named)
+    rotated = engine.write(partial(debias, opened, place, rotation), overwrite=overwrite)
+    if not any(rotated.answer_table(split).num_rows for split in rotated.splits):
+        return hint_collection(rotated)
+    shows = f"see what changed with: posbias histogram {pasted(opened.path)}"
+    return hint_collection(rotated, shows)

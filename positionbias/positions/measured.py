@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any
 
+from positionbias.core.collection import find_collection
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.interval import Interval
+from positionbias.core.outcome import Measurements, Read
 from positionbias.core.rows import Collected
-from positionbias.positions.histogram import POINTS, Beside, PositionHistogram
+from positionbias.core.splitter import USUAL_WORDS
+from positionbias.engine.choose import Engine
+from positionbias.positions.histogram import (
+    POINTS,
+    Beside,
+    PositionHistogram,
+    position_histogram,
+    splits_with_answers,
+)
+from positionbias.positions.settings import HistogramOptions
 
 ANSWERS = "answer positions"
 
@@ -79,3 +93,37 @@ def _bins(made: Collected, histogram: PositionHistogram, cells: dict[str, Any]) 
             unit="share",
             **cells,
         )
+
+
+def measure_histograms(
+    collections: Sequence[CollectionLike],
+    splits: Sequence[str],
+    options: HistogramOptions,
+    engine: Engine,
+) -> Measurements:
+    """Measure the answers of collections in these splits, by default in all that have some.
+
+    Raises:
+        InputError: as ``position_histogram``.
+    """
+    opened = [find_collection(place) for place in collections]
+    made = Collected({"study": "histogram"})
+    with engine.open() as map_shards:
+        for collection in opened:
+            for split in splits or splits_with_answers(collection):
+                counted = position_histogram(collection, split, options, map_shards=map_shards)
+                histogram_rows(made, counted, collection=collection.name)
+    licences = dict.fromkeys(item.manifest.licence for item in opened if item.manifest.licence)
+    return Measurements(
+        rows=made.rows,
+        command="histogram",
+        settings=asdict(options),
+        read=[Read("collection", item.path, item.checksum) for item in opened],
+        seed=options.seed,
+        licence="; ".join(licences),
+        notes=(
+            "Unbiased means that every possible start of an answer, 0 to n − L, is equally likely.",
+        ),
+        packages=("numpy", USUAL_WORDS),
+        host=engine.host,
+    )

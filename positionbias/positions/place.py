@@ -25,10 +25,11 @@ from typing import NamedTuple
 import numpy as np
 from pandas import DataFrame
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.input_state import file_mark
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Provenance
 from positionbias.core.publish import refuse_existing
@@ -87,7 +88,7 @@ class _Shard:
 
 
 def place(
-    collection: Collection,
+    collection: CollectionLike,
     out: Path | str,
     placing: Placing,
     *,
@@ -105,6 +106,7 @@ def place(
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     refuse_existing(out, overwrite=overwrite)  # before all answers are located
+    collection = find_collection(collection)
     kept = choose_sentences(
         collection, seed=placing.seed, one_question=placing.one_question, map_shards=map_shards
     )

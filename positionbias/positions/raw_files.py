@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from pandas import DataFrame
 
@@ -43,7 +43,8 @@ from positionbias.core.ordered_file import (
     packing_of,
     resumed_file,
 )
-from positionbias.core.progress import track
+from positionbias.core.places import Place, pasted
+from positionbias.core.progress import hint, track
 from positionbias.core.publish import atomic_file, refuse_existing, resumable_folder
 from positionbias.core.rows import Collected
 from positionbias.core.shown import Shown
@@ -57,6 +58,8 @@ from positionbias.positions.raw_tsv import rotate_tsv
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotation_facts import add_rotation, rotation_notes
 from positionbias.positions.settings import RawForm
+
+PIPE = "-"
 
 # smaller than the blocks of an import, so that its arrays fit in the processor's cache
 RAW_BLOCK_BYTES = 2 << 20
@@ -313,3 +316,47 @@ def _piece(rotate: Rotate, packing: Packing | None, block: Block) -> tuple[Edits
     return pack(spliced(block.read(), edits), packing) if packing else edits, {
         "passages": dict(counts)
     }
+
+
+def is_raw(place: Place) -> bool:
+    """Return True for a file, a pipe or standard input. Refuse a missing path whose name looks like
+    a raw file's.
+    """
+    path = Path(place)
+    if place == PIPE or path.exists():
+        return place == PIPE or not path.is_dir()
+    if path.suffix in (".tsv", ".jsonl", ".json", ".parquet", ".gz", ".zst", ".txt"):
+        raise bad_input(
+            path,
+            wanted="a file to rotate, or a collection",
+            found="nothing there",
+            do="check the path",
+        )
+    return False
+
+
+def rotate_raw(
+    given: Place, out: Place | None, rotation: Rotation, form: RawForm, **writing: Any
+) -> RotatedFile:
+    """Rotate a raw file into ``out``, or a pipe into standard output.
+
+    Raises:
+        SettingError: a pipe without its format, or a file without ``out``.
+    """
+    path = Path(given)
+    is_file = given != PIPE and path.is_file()
+    if form.format is None and not is_file:
+        raise SettingError(
+            "--format: wanted tsv or jsonl for a pipe, whose name says nothing; found none; give it"
+        )
+    if out is None and is_file:
+        raise SettingError(
+            f"--out: wanted the file to write for the file {given}; found none; give --out FILE, "
+            "or --out - for a pipe"
+        )
+    place = Pipe.to_stdout() if out is None or out == PIPE else Path(out)
+    source = path if is_file else Pipe.from_stdin() if given == PIPE else Pipe.named(path)
+    rotated = debias_file(source, place, rotation, form, **writing)
+    if isinstance(place, Path):
+        hint(f"written to {pasted(place)}, and what made it to {pasted(place)}.manifest.json")
+    return rotated

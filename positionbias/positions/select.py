@@ -19,10 +19,11 @@ from typing import NamedTuple
 
 from pandas import DataFrame
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import Collection, find_collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.formatting import plural
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref, package_versions
 from positionbias.core.progress import track
@@ -83,11 +84,11 @@ class _Chosen(NamedTuple):
 
 
 def select(
-    collection: Collection,
+    collection: CollectionLike,
     out: Path | str,
     selection: Selection,
     *,
-    by: Collection | None = None,
+    by: CollectionLike | None = None,
     map_shards: MapShards = map,
     overwrite: bool = False,
     name: str | None = None,
@@ -104,7 +105,8 @@ def select(
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     refuse_existing(out, overwrite=overwrite)  # before all answers are located
-    out, by = Path(out), by or collection
+    out, collection = Path(out), find_collection(collection)
+    by = find_collection(by) if by is not None else collection
     chosen = _choose(by, selection, map_shards)
     settings = selection.record()
     inputs = [input_ref("selected", collection.path, collection.checksum, artefact=out)]

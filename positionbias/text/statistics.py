@@ -10,11 +10,17 @@ from pathlib import Path
 import numpy as np
 from pandas import DataFrame
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import Collection, find_collection
+from positionbias.core.formatting import setting
+from positionbias.core.inputs import CollectionLike
+from positionbias.core.manifest import Manifest, input_name
+from positionbias.core.outcome import Measurements, Read
 from positionbias.core.progress import track
 from positionbias.core.rows import Collected
 from positionbias.core.shards import read_shard
+from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.steps import MapShards
+from positionbias.engine.choose import Engine
 from positionbias.text.words import word_count
 
 READ = {"passages": 200, "queries": 30}  # words that a re-ranker reads
@@ -88,3 +94,36 @@ def collection_rows(
             unit = "share" if statistic == "truncated" else "words"
             made.add(f"words of {measure}", statistic, value, split=split, unit=unit)
     return made.rows
+
+
+def show_collection(collection: CollectionLike, engine: Engine) -> Measurements:
+    """Return what a collection holds, with lengths, and what made it."""
+    opened = find_collection(collection)
+    with engine.open() as map_shards:
+        rows = collection_rows(opened, lengths=True, map_shards=map_shards)
+    return Measurements(
+        rows=rows,
+        remarks=_origin(opened.manifest),
+        command="show",
+        read=[Read("collection", opened.path, opened.checksum)],
+        name=opened.name,
+        licence=opened.manifest.licence,
+        packages=(USUAL_WORDS,),
+        host=engine.host,
+    )
+
+
+def _origin(made: Manifest) -> list[str]:
+    """Say what made a collection, from which inputs, and under which licence."""
+    settings = ", ".join(f"{name} {setting(value)}" for name, value in made.settings.items())
+    inputs = [
+        f"{item.role}: {input_name(item.path)} (checksum {item.checksum[:16]}…)"
+        for item in made.inputs
+    ]
+    return [
+        f"Made by {made.command} ({settings or 'no settings'}), {made.created}, positionbias "
+        f"{made.versions.get('positionbias', '?')}.",
+        *inputs,
+        f"Licence: {made.licence or 'not stated'}.",
+        *made.notes,
+    ]

@@ -26,7 +26,6 @@ from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.formats.columns import Columns
 from positionbias.formats.table import TableSource, import_table
 from positionbias.formats.validation_draw import ValidationDraw
-from positionbias.ops.imports import row_remarks
 
 LAMP = "The lamp of Orvell burns green oil."
 ROWS: list[dict[str, Any]] = [
@@ -410,7 +409,7 @@ def test_classes_have_the_grades_that_are_given(tmp_path: Path) -> None:
     }
     assert counts(made).left_out == {"unlabelled (label -1)": 1}
     assert "grades: entailment 2, not_entailment 0, -1 left out, neutral 1" in list(
-        row_remarks(counts(made))
+        counts(made).remarks()
     )
     left_out = read(CLASSES, tmp_path / "d", grade={"entailment": "1", "neutral": "-1"})
     assert [qrel.grade for qrel in left_out.qrels("test")] == [1, 0]
@@ -461,7 +460,7 @@ def test_answers_of_passages_judged_not_relevant_are_left_out_and_counted(
     collection = read(map(form, rows), tmp_path / "c")
     assert collection.answers("test") == []
     assert counts(collection).not_relevant == 1
-    assert "answers of 1 pair judged not relevant left out" in list(row_remarks(counts(collection)))
+    assert "answers of 1 pair judged not relevant left out" in list(counts(collection).remarks())
 
 
 def test_splits_in_capitals_are_the_usual_ones_and_names_that_cannot_be_are_counted(
