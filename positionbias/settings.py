@@ -12,7 +12,7 @@ from positionbias.contamination.settings import (
     Suspects,
     SuspectSettings,
 )
-from positionbias.dense.settings import AnnSettings, DenseSearch
+from positionbias.dense.settings import AnnSettings, ByVectors, DenseSearch
 from positionbias.engine.choose import Engine
 from positionbias.evaluation.fusing import Fusing
 from positionbias.experiments.models import ModelSettings
@@ -41,7 +41,6 @@ from positionbias.models.shapes import (
 )
 from positionbias.ops.evaluation import Measuring
 from positionbias.ops.query_encoder import Encoder
-from positionbias.ops.retrieval import ByVectors
 from positionbias.ops.training import Teacher
 from positionbias.overlap.settings import CountedPairs, OverlapSettings, Removing
 from positionbias.papers.contamination.settings import ContaminationSettings, Distillation

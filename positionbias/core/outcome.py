@@ -160,6 +160,12 @@ def hint_collection(collection: Collection, then: str = SHOW) -> Collection:
     return collection
 
 
+def hint_run(run: Place, collection: Collection, split: str) -> None:
+    """Say where a run was written, and how to measure it."""
+    opened = pasted(collection.path)
+    hint_written(run, f"next: posbias evaluate {pasted(run)} --collection {opened} --split {split}")
+
+
 def refuse_outputs(*outputs: Place | None, overwrite: bool) -> None:
     """Refuse outputs that are there, before the work begins.
 

@@ -5,6 +5,7 @@ resumed.
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +16,11 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import torch
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.input_state import file_mark
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     Manifest,
@@ -27,8 +29,10 @@ from positionbias.core.manifest import (
     provenance,
     write_manifest,
 )
+from positionbias.core.outcome import hint_written
 from positionbias.core.per_process import PerProcess
-from positionbias.core.progress import Progress, step
+from positionbias.core.places import Place, pasted
+from positionbias.core.progress import Progress, say, step
 from positionbias.core.publish import resumable_folder
 from positionbias.core.seal import MANIFEST
 from positionbias.core.splitter import USUAL_WORDS, splitter_of
@@ -37,9 +41,11 @@ from positionbias.dense.passage_blocks import Rows, encoded_blocks
 from positionbias.dense.settings import ON_DISK
 from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
 from positionbias.dense.vectors import ID_COLUMN, IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
+from positionbias.engine.choose import Engine
 from positionbias.models.checkpoint import Checkpoint, shape_of
-from positionbias.models.protocols import Served
-from positionbias.ranking.config import Elsewhere, RankingConfig, Spread
+from positionbias.models.protocols import Served, known_room
+from positionbias.ranking.config import Elsewhere, Loading, RankingConfig, Spread
+from positionbias.ranking.workers import model_workers
 
 _ID_ROWS = 1 << 16
 _NOTES = (
@@ -268,3 +274,52 @@ class _ShardWriter:
                 truncated += block.truncated
         checksum = sha256_file(path)
         return _Encoded(checksum, truncated, empty, zeros, missing)
+
+
+def encode(
+    collection: CollectionLike,
+    loading: Loading,
+    out: Place,
+    engine: Engine,
+    *,
+    on_disk: str,
+    allow_missing: bool,
+    overwrite: bool,
+) -> Vectors:
+    """Load a model here and in the engine's processes, encode a collection's passages, and say how
+    fast, and what is to be known of the vectors.
+
+    Raises:
+        SettingError: several processes for an endpoint; else as ``encode_collection``.
+    """
+    checkpoint = loading()
+    opened, began = find_collection(collection), time.perf_counter()
+    with model_workers(engine, loading, checkpoint) as spread:
+        made = encode_collection(
+            checkpoint,
+            opened,
+            Path(out),
+            on_disk=on_disk,
+            config=loading.computing.config,
+            overwrite=overwrite,
+            spread=spread,
+            allow_missing=allow_missing,
+        )
+    rate = len(made) / max(1e-9, time.perf_counter() - began)
+    limit = f"; {made.truncated:,} passages fill the model's limit, and may go on behind it"
+    say(f"{rate:,.0f} passages/s{'' if known_room(checkpoint.model) is None else limit}")
+    if made.empty:
+        say(f"{made.empty:,} passages are empty: they have the vector of an empty text")
+    if made.missing:
+        say(
+            f"{len(made.missing):,} passages have no vector: no search finds them, and the "
+            "manifest names them (content, missing)"
+        )
+    if made.zeros:
+        say(f"{made.zeros:,} passages with text have a vector of zeros: they tie for every query")
+    hint_written(
+        out,
+        f"next: posbias retrieve {pasted(opened.path)} --vectors {pasted(out)} --model "
+        f"{loading.model} --split SPLIT --out RUN",
+    )
+    return made

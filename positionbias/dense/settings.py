@@ -6,7 +6,10 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, given_flags, setting
+from positionbias.core.places import Place
+from positionbias.core.settings import check_settings, declared_setting, given_flags, setting
+from positionbias.models.kinds import READ_AS
+from positionbias.ranking.config import Computing
 
 OnDisk = Literal["float16", "float32"]
 ON_DISK: tuple[OnDisk, ...] = get_args(OnDisk)  # the first is the default
@@ -122,3 +125,23 @@ class DenseSearch:
                         f"{flag}: wanted --index {wanted} beside it; found --index {self.index}; "
                         "leave it out"
                     )
+
+
+@dataclass(frozen=True, slots=True)
+class ByVectors:
+    """Retrieval by vectors: the passages', the model that made them, how it computes, and how they
+    are searched.
+    """
+
+    vectors: Place | None = setting(
+        None,
+        "Rank by these vectors, from posbias model encode, instead of by BM25.",
+        metavar="VECTORS",
+        place="read",
+    )
+    model: Place | None = setting(
+        None, "What the vectors were made by, with --vectors.", metavar="MODEL", place="read"
+    )
+    kind: str | None = declared_setting(None, READ_AS)
+    search: DenseSearch = field(default_factory=DenseSearch)
+    computing: Computing = field(default_factory=Computing)

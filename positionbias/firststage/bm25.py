@@ -22,15 +22,17 @@ from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, write_manifest
+from positionbias.core.progress import say
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.records import Query
 from positionbias.core.run import Run, write_run
 from positionbias.core.steps import MapShards
+from positionbias.engine.choose import Engine
 from positionbias.firststage.bm25s_index import open_bm25s
 from positionbias.firststage.lucene import open_lucene
 from positionbias.firststage.own_passages import own_queries, without_own
 from positionbias.firststage.retrieval import Retrieval
-from positionbias.firststage.settings import BACKENDS, Bm25Settings
+from positionbias.firststage.settings import BACKENDS, Bm25Search, Bm25Settings
 
 DEPTH = 100  # passages kept per query
 
@@ -182,3 +184,56 @@ def retrieve_run(
         }
         write_manifest(manifest_path(partial), replace(manifest, content=content))
     return Retrieved(run, without, index.origin, own)
+
+
+class Ranked(NamedTuple):
+    """A run's name, what is counted of it, and its queries that found the passage with their id."""
+
+    name: str
+    counts: dict[str, int]
+    own: Sequence[str]
+
+
+def rank_by_bm25(
+    collection: Collection,
+    out: Path,
+    wanted: Retrieval,
+    search: Bm25Search,
+    engine: Engine,
+    *,
+    overwrite: bool,
+) -> Ranked:
+    """Write a run by BM25, and say how it was made.
+
+    Raises:
+        SettingError: Lucene on another engine than this machine.
+    """
+    if search.backend == "lucene" and engine.name != "local":
+        raise SettingError(
+            f"--engine: wanted local with --backend lucene; found {engine.name!r}; leave it out, "
+            "or use bm25s"
+        )
+    settings, backend = search.settings, search.backend
+    with engine.open() as map_shards:
+        done = retrieve_run(
+            collection,
+            wanted,
+            settings,
+            out,
+            overwrite=overwrite,
+            backend=backend,
+            workers=engine.workers,
+            map_shards=map_shards,
+        )
+    say(f"BM25 by {backend} with k1 {settings.k1:g}, b {settings.b:g}; index {done.origin}")
+    if without := done.without_known_term:
+        say(
+            f"{without:,} of {len(done.run):,} queries have no term that a passage holds: no "
+            "candidates"
+        )
+    counts = {
+        "queries": len(done.run),
+        "candidates": done.run.pairs,
+        "queries without a known term": without,
+    }
+    return Ranked(done.run.name, counts, done.own)

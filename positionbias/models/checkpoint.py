@@ -25,8 +25,17 @@ import torch
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, package_versions, read_manifest, write_manifest
+from positionbias.core.manifest import (
+    Manifest,
+    input_ref,
+    package_versions,
+    read_manifest,
+    write_manifest,
+)
+from positionbias.core.outcome import Written, hint_written
+from positionbias.core.places import Place, model_place, pasted
 from positionbias.core.publish import atomic_folder, write_json
+from positionbias.core.rows import counted_rows
 from positionbias.core.schema import read_as
 from positionbias.core.seal import MANIFEST
 from positionbias.core.splitter import remark_other_splitter
@@ -51,7 +60,7 @@ from positionbias.models.remedied import (
     remedied,
     remedied_checksum,
 )
-from positionbias.models.remedies import AnyRemedy, read_remedy
+from positionbias.models.remedies import AnyRemedy, Remedy, read_remedy
 from positionbias.models.shapes import KINDS
 from positionbias.models.tensors import FACTS, FIX
 from positionbias.models.user_code import is_code_name, load_user_code, user_model
@@ -287,6 +296,36 @@ def save_remedied(
         )
         write_manifest(partial / MANIFEST, named)
     return named.name
+
+
+def debias_model(
+    model: Place, remedy: str, kind: str | None, out: Place, *, overwrite: bool
+) -> Written:
+    """Write a model, given by its name, with a remedy, also given by its name.
+
+    Raises:
+        SettingError: no such remedy, or not for this model.
+        InputError: no such model, or one that is not in files.
+    """
+    wanted, place = read_remedy(remedy), Path(out)
+    base = load_checkpoint(model_place(model), kind)
+    manifest = Manifest(
+        kind=KIND,
+        name="",
+        command="debias-model",
+        inputs=(input_ref("model", base.path, base.manifest.checksum, artefact=place),),
+        licence=base.manifest.licence,
+        versions=package_versions("torch"),
+    )
+    name = save_remedied(place, base, wanted, manifest, overwrite=overwrite)
+    models = f"--model {pasted(base.path)} --model {pasted(place)}"
+    hint_written(place, f"next: posbias audit COLLECTION --candidates RUN {models}")
+    counted = (
+        {"variants of each passage": wanted.number}
+        if isinstance(wanted, Remedy)
+        else {"tokens in each part that attention is evened out over": wanted.basket}
+    )
+    return Written(place, rows=counted_rows("debias-model", counted, model=name))
 
 
 def _load_remedied(

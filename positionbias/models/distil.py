@@ -10,17 +10,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     Manifest,
@@ -30,8 +32,11 @@ from positionbias.core.manifest import (
     provenance,
     write_manifest,
 )
+from positionbias.core.outcome import Written, hint_written
+from positionbias.core.places import Place, pasted
 from positionbias.core.progress import step
 from positionbias.core.publish import atomic_file, refuse_existing
+from positionbias.core.rows import counted_rows
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import encoder_folder
@@ -242,3 +247,30 @@ def _licence(folder: Path) -> str:
     text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
     found = re.match(r"---\n(?:.*\n)*?license:[ ]*(\S+)", text.partition("\n---\n")[0])
     return found[1] if found else "not stated"
+
+
+def distil_vectors(
+    collections: Sequence[CollectionLike],
+    encoder: str,
+    out: Place,
+    settings: DistilSettings,
+    *,
+    split: str | None,
+    threads: int,
+    overwrite: bool,
+) -> Written:
+    """Write the vectors of the collections' words, as ``distil``; return their counts as rows."""
+    opened, place = [find_collection(collection) for collection in collections], Path(out)
+    facts: Mapping[str, Any] = distil(
+        opened, encoder, place, settings, split=split, threads=threads, overwrite=overwrite
+    ).content
+    hint_written(place, f"next: posbias train tk COLLECTION --word-vectors {pasted(place)} …")
+    numbers = {
+        "words": facts["words"],
+        "numbers a word": facts["dimension"],
+        "words too rare": facts["words_too_rare"],
+        "words that the encoder cannot read": facts["words_without_pieces"],
+    }
+    names = "+".join(collection.name for collection in opened)
+    rows = counted_rows("vectors distil", numbers, collection=names, split=split or "train")
+    return Written(place, rows=rows)

@@ -4,21 +4,15 @@ encoder, and a small encoder made anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, Sources, operation
 from positionbias.core.outcome import Written
-from positionbias.core.places import output_place, pasted
-from positionbias.core.progress import hint
 from positionbias.core.settings import Setting
 from positionbias.models.settings import DistilSettings
 
 if TYPE_CHECKING:
-    from positionbias.core.collection import Collection
-
-__all__ = ["distil_vectors"]
+    pass
 
 
 @operation
@@ -75,34 +69,8 @@ def distil_vectors(
         ... )
         planted: 446 words, 4 numbers a word, 22 words too rare
     """
-    from positionbias.core.rows import counted_rows
-    from positionbias.models.distil import distil
+    from positionbias.models.distil import distil_vectors as write
 
-    opened, place = _opened(collections), output_place(out)
-    manifest = distil(
-        opened, encoder, place, settings, split=split, threads=threads, overwrite=overwrite
+    return write(
+        collections, encoder, out, settings, split=split, threads=threads, overwrite=overwrite
     )
-    hint(
-        f"written to {pasted(place)}; next: posbias train tk COLLECTION --word-vectors "
-        f"{pasted(place)} …"
-    )
-    numbers = {
-        "words": "words",
-        "numbers a word": "dimension",
-        "words too rare": "words_too_rare",
-        "words that the encoder cannot read": "words_without_pieces",
-    }
-    facts: Mapping[str, Any] = manifest.content
-    rows = counted_rows(
-        "vectors distil",
-        {name: facts[fact] for name, fact in numbers.items()},
-        collection="+".join(collection.name for collection in opened),
-        split=split or "train",
-    )
-    return Written(place, rows=rows)
-
-
-def _opened(collections: Sequence[CollectionLike]) -> list[Collection]:
-    from positionbias.core.collection import find_collection
-
-    return [find_collection(place) for place in collections]

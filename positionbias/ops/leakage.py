@@ -18,8 +18,8 @@ from positionbias.core.progress import hint
 from positionbias.core.settings import Setting, refuse_idle
 from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import FindSettings
-from positionbias.ops.model_workers import model_workers
 from positionbias.ops.query_encoder import Encoder, Semantic
+from positionbias.ranking.workers import model_workers
 
 if TYPE_CHECKING:
     from positionbias.ops.query_places import QueryPlace

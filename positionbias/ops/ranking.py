@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.outcome import Written
-from positionbias.core.places import Place, input_place, output_place, pasted
-from positionbias.core.progress import hint, say
+from positionbias.core.places import Place
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.firststage.own_passages import own_remarks
 from positionbias.models.kinds import READ_AS
-from positionbias.ops.model_workers import model_workers
 from positionbias.ranking.config import Computing, Reranking
 
 if TYPE_CHECKING:
-    from positionbias.ranking.rerank import Rescored
-
-__all__ = ["rerank"]
+    pass
 
 
 @operation
@@ -69,82 +63,7 @@ def rerank(
         >>> print(pb.rerank("planted", model="tk.ckpt", candidates="test.run", out="tk.run"))
         tk: 18 queries, 72 candidates re-ranked, 72 passages read
     """
-    from positionbias.core.collection import find_collection
-    from positionbias.ranking.rerank import rerank_run
+    from positionbias.ranking.rerank import rerank as rank
 
     loading = computing.loading(model, kind)
-    checkpoint = loading()
-    opened, place, run = find_collection(collection), output_place(out), input_place(candidates)
-    with model_workers(engine, loading, checkpoint) as spread:
-        done = rerank_run(
-            checkpoint,
-            opened,
-            run,
-            place,
-            reranking,
-            config=computing.config,
-            overwrite=overwrite,
-            spread=spread,
-        )
-    for remark in checkpoint.ending.remarks(reranking.depth):
-        say(f"{checkpoint.name}: {remark}")
-    if done.passages and engine.workers > done.blocks:
-        shared = (
-            ", as more would encode more than a tenth of the passages again" if done.cached else ""
-        )
-        say(
-            f"scored in {done.blocks:,} {'block' if done.blocks == 1 else 'blocks'} of "
-            f"queries{shared}: {done.blocks:,} of the workers had work"
-        )
-    found = {done.run.name: (done.own, len(done.run))}
-    for line in (
-        *_remarks(done),
-        *own_remarks(found, opened, reranking.split, left_out=reranking.without_own),
-    ):
-        say(line)
-    hint(
-        f"written to {pasted(place)}; next: posbias evaluate {pasted(place)} --collection "
-        f"{pasted(opened.path)} --split {reranking.split}"
-    )
-    return Written(place, rows=done.rows(opened.name, reranking.split))
-
-
-def _remarks(done: Rescored) -> Iterator[str]:
-    """Yield remarks on speed, truncation, smaller batches and empty queries."""
-    pairs, counts = done.run.pairs, done.counts
-    if not done.passages:
-        return
-    rate = "" if done.seconds is None else f": {pairs / max(1e-9, done.seconds):,.0f} pairs/s"
-    if done.cached:
-        times = (
-            f"with {counts.again:,} encodings beyond one each"
-            if counts.again
-            else "each encoded once"
-        )
-        yield f"{pairs:,} pairs of {done.passages:,} passages, {times}{rate}"
-        what, of = "passages", done.passages
-    else:
-        yield f"{pairs:,} pairs, each read for itself, of {done.passages:,} passages{rate}"
-        what, of = "pairs", pairs
-    if done.room is not None:
-        yield (
-            f"{counts.truncated / max(1, of):.1%} of the {what} fill the limit of {done.room} "
-            "tokens, and may go on behind it"
-        )
-    if counts.batch_tokens is not None:
-        yield (
-            "the device's memory was too small for the batches: went on with "
-            f"{counts.batch_tokens:,} tokens a batch"
-        )
-    if done.missing:
-        yield (
-            f"{done.missing:,} passages have no score: they stand behind the others of their "
-            "query, and the manifest names them (content, missing)"
-        )
-    if counts.empty:
-        yield f"{len(counts.empty):,} queries hold no word: their passages tie"
-    if done.run.tied > len(counts.empty):
-        yield (
-            f"{done.run.tied:,} queries: all passages have the same score to seven digits "
-            "(float32), so they tie"
-        )
+    return rank(collection, loading, candidates, out, reranking, engine, overwrite=overwrite)

@@ -6,12 +6,9 @@ from typing import Annotated
 
 from positionbias.core.operation import Out, Overwrite, operation
 from positionbias.core.outcome import Written
-from positionbias.core.places import Place, model_place, output_place, pasted
-from positionbias.core.progress import hint
+from positionbias.core.places import Place
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS
-
-__all__ = ["debias_model"]
 
 
 @operation
@@ -66,29 +63,6 @@ def debias_model(
         >>> print(pb.debias_model("tk.ckpt", remedy="rotate:4", out="tk-rotated"))
         tk, rotate:4: 4 variants of each passage
     """
-    from positionbias.core.manifest import Manifest, input_ref, package_versions
-    from positionbias.core.rows import counted_rows
-    from positionbias.models.checkpoint import load_checkpoint, save_remedied
-    from positionbias.models.remedies import Remedy, read_remedy
+    from positionbias.models.checkpoint import debias_model as write
 
-    wanted, place = read_remedy(remedy), output_place(out)
-    base = load_checkpoint(model_place(model), kind)
-    manifest = Manifest(
-        kind="checkpoint",
-        name="",
-        command="debias-model",
-        inputs=(input_ref("model", base.path, base.manifest.checksum, artefact=place),),
-        licence=base.manifest.licence,
-        versions=package_versions("torch"),
-    )
-    name = save_remedied(place, base, wanted, manifest, overwrite=overwrite)
-    hint(
-        f"written to {pasted(place)}; next: posbias audit COLLECTION --candidates RUN --model "
-        f"{pasted(base.path)} --model {pasted(place)}"
-    )
-    counted = (
-        {"variants of each passage": wanted.number}
-        if isinstance(wanted, Remedy)
-        else {"tokens in each part that attention is evened out over": wanted.basket}
-    )
-    return Written(place, rows=counted_rows("debias-model", counted, model=name))
+    return write(model, remedy, kind, out, overwrite=overwrite)

@@ -25,8 +25,8 @@ from positionbias.core.settings import (
 )
 from positionbias.engine.choose import Engine
 from positionbias.models.kinds import READ_AS
-from positionbias.ops.model_workers import model_workers
 from positionbias.ranking.config import Computing, TaughtPassages
+from positionbias.ranking.workers import model_workers
 from positionbias.training.config import TRACKERS
 from positionbias.training.plan import INPUTS, TrainPlan
 

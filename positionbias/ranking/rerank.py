@@ -5,16 +5,17 @@ depth.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import torch
 from pandas import DataFrame
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     Manifest,
@@ -24,19 +25,23 @@ from positionbias.core.manifest import (
     provenance,
     write_manifest,
 )
-from positionbias.core.progress import step
+from positionbias.core.outcome import Written, hint_run
+from positionbias.core.places import Place, input_place
+from positionbias.core.progress import say, step
 from positionbias.core.publish import refuse_existing, resumable_folder
 from positionbias.core.records import Query
 from positionbias.core.rows import counted_rows
 from positionbias.core.run import Run, read_run, write_run
+from positionbias.engine.choose import Engine
 from positionbias.evaluation.depth import apply_depth
-from positionbias.firststage.own_passages import own_queries, without_own
+from positionbias.firststage.own_passages import own_queries, own_remarks, without_own
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import AnyRanker, Served, encodes_alone, known_room
 from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_pairs, keep_scores, pairs_in
-from positionbias.ranking.config import Elsewhere, RankingConfig, Reranking, Spread
+from positionbias.ranking.config import Elsewhere, Loading, RankingConfig, Reranking, Spread
 from positionbias.ranking.score import check_passages, known_queries, score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored, missing_behind, missing_scores
+from positionbias.ranking.workers import model_workers
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,3 +311,93 @@ def rerank_run(
         }
         write_manifest(manifest_path(target), replace(manifest, content=content))
     return replace(done, own=own)
+
+
+def rerank(
+    collection: CollectionLike,
+    loading: Loading,
+    candidates: Place,
+    out: Place,
+    reranking: Reranking,
+    engine: Engine,
+    *,
+    overwrite: bool,
+) -> Written:
+    """Load a model here and in the engine's processes, re-rank a run, and say what is to be known
+    of the new one.
+
+    Raises:
+        SettingError: several processes for an endpoint.
+        InputError: as ``rerank_run``.
+    """
+    checkpoint = loading()
+    opened = find_collection(collection)
+    with model_workers(engine, loading, checkpoint) as spread:
+        done = rerank_run(
+            checkpoint,
+            opened,
+            input_place(candidates),
+            Path(out),
+            reranking,
+            config=loading.computing.config,
+            overwrite=overwrite,
+            spread=spread,
+        )
+    for remark in (
+        *(f"{checkpoint.name}: {line}" for line in checkpoint.ending.remarks(reranking.depth)),
+        *_remarks(done, engine.workers),
+        *own_remarks(
+            {done.run.name: (done.own, len(done.run))},
+            opened,
+            reranking.split,
+            left_out=reranking.without_own,
+        ),
+    ):
+        say(remark)
+    hint_run(out, opened, reranking.split)
+    return Written(Path(out), rows=done.rows(opened.name, reranking.split))
+
+
+def _remarks(done: Rescored, workers: int) -> Iterator[str]:
+    """Yield remarks on idle workers, speed, truncation, smaller batches and empty queries."""
+    pairs, counts = done.run.pairs, done.counts
+    if not done.passages:
+        return
+    if workers > done.blocks:
+        blocks = f"{done.blocks:,} {'block' if done.blocks == 1 else 'blocks'} of queries"
+        why = ", as more would encode more than a tenth of the passages again" * done.cached
+        yield f"scored in {blocks}{why}: {done.blocks:,} of the workers had work"
+    rate = "" if done.seconds is None else f": {pairs / max(1e-9, done.seconds):,.0f} pairs/s"
+    if done.cached:
+        times = (
+            f"with {counts.again:,} encodings beyond one each"
+            if counts.again
+            else "each encoded once"
+        )
+        yield f"{pairs:,} pairs of {done.passages:,} passages, {times}{rate}"
+        what, of = "passages", done.passages
+    else:
+        yield f"{pairs:,} pairs, each read for itself, of {done.passages:,} passages{rate}"
+        what, of = "pairs", pairs
+    if done.room is not None:
+        yield (
+            f"{counts.truncated / max(1, of):.1%} of the {what} fill the limit of {done.room} "
+            "tokens, and may go on behind it"
+        )
+    if counts.batch_tokens is not None:
+        yield (
+            "the device's memory was too small for the batches: went on with "
+            f"{counts.batch_tokens:,} tokens a batch"
+        )
+    if done.missing:
+        yield (
+            f"{done.missing:,} passages have no score: they stand behind the others of their "
+            "query, and the manifest names them (content, missing)"
+        )
+    if counts.empty:
+        yield f"{len(counts.empty):,} queries hold no word: their passages tie"
+    if done.run.tied > len(counts.empty):
+        yield (
+            f"{done.run.tied:,} queries: all passages have the same score to seven digits "
+            "(float32), so they tie"
+        )

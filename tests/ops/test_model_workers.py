@@ -11,8 +11,8 @@ import torch
 
 from positionbias.core.errors import SettingError
 from positionbias.engine.choose import Engine
-from positionbias.ops.model_workers import model_workers
 from positionbias.ranking.config import Computing
+from positionbias.ranking.workers import model_workers
 
 from ..models.served import serving
 

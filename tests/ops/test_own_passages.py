@@ -15,10 +15,10 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
+from positionbias.dense.settings import ByVectors
 from positionbias.firststage.own_passages import own_queries
 from positionbias.firststage.retrieval import Retrieval
 from positionbias.ops.evaluation import Measuring
-from positionbias.ops.retrieval import ByVectors
 from positionbias.ranking.config import Reranking
 from tests.dense.conftest import saved_dot
 from tests.tiny import saved_tk

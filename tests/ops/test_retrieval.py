@@ -10,10 +10,9 @@ import positionbias
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import read_run
-from positionbias.dense.settings import DenseSearch
+from positionbias.dense.settings import ByVectors, DenseSearch
 from positionbias.firststage.retrieval import Retrieval
 from positionbias.firststage.settings import Bm25Search
-from positionbias.ops.retrieval import ByVectors
 from tests.dense.conftest import saved_dot
 
 

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from positionbias.core.errors import SettingError
 from positionbias.engine.choose import Engine
+from positionbias.models.protocols import Served
 from positionbias.ranking.config import Loading, Spread
 
 if TYPE_CHECKING:
     from positionbias.models.checkpoint import Checkpoint
-
-__all__ = ["model_workers"]
 
 
 @contextmanager
@@ -24,8 +23,6 @@ def model_workers(engine: Engine, loading: Loading, checkpoint: Checkpoint) -> I
     Raises:
         SettingError: several processes for an endpoint.
     """
-    from positionbias.models.protocols import Served  # needs numpy
-
     if isinstance(checkpoint.model, Served) and (engine.workers > 1 or engine.name != "local"):
         raise SettingError(
             "--workers, --engine: wanted neither with an endpoint, which one process asks for "
