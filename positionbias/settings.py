@@ -15,6 +15,7 @@ from positionbias.contamination.settings import (
 from positionbias.dense.settings import AnnSettings, ByVectors, DenseSearch
 from positionbias.engine.choose import Engine
 from positionbias.evaluation.fusing import Fusing
+from positionbias.evaluation.settings import Measuring
 from positionbias.experiments.models import ModelSettings
 from positionbias.firststage.retrieval import Retrieval
 from positionbias.firststage.settings import Bm25Search, Bm25Settings
@@ -39,9 +40,7 @@ from positionbias.models.shapes import (
     PACRRConfig,
     TKConfig,
 )
-from positionbias.ops.evaluation import Measuring
 from positionbias.ops.query_encoder import Encoder
-from positionbias.ops.training import Teacher
 from positionbias.overlap.settings import CountedPairs, OverlapSettings, Removing
 from positionbias.papers.contamination.settings import ContaminationSettings, Distillation
 from positionbias.papers.leakage.settings import LeakageSettings
@@ -70,7 +69,7 @@ from positionbias.positions.settings import (
 )
 from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.probe.settings import ProbeSettings
-from positionbias.ranking.config import Computing, RankingConfig, Reranking, TaughtPassages
+from positionbias.ranking.config import Computing, RankingConfig, Reranking, TaughtPassages, Teacher
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
 

@@ -25,7 +25,10 @@ from positionbias.core import collection as collections
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import open_bytes, sha256_file
 from positionbias.core.groups import KIND, Groups, TrainingGroup, group_queries, write_groups
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.manifest import Manifest, input_ref
+from positionbias.core.outcome import Written, hint_groups
+from positionbias.core.places import Place, input_place
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing, resumable_folder
 from positionbias.core.records import Qrel, relevant_passages
@@ -320,3 +323,22 @@ def judged_groups(
         drawn = negatives[turn * (size - 1) : (turn + 1) * (size - 1)]
         drawn += unjudged(size - 1 - len(drawn), positive)
         yield TrainingGroup(query.query_id, (positive, *drawn), (1, *[0] * (size - 1)))
+
+
+def draw_contaminated(
+    collection: CollectionLike,
+    candidates: Place,
+    settings: ContaminatedSettings,
+    out: Place,
+    *,
+    overwrite: bool,
+) -> Written:
+    """Write a set as ``write_contaminated_set``, and count its groups by origin."""
+    opened, place = collections.find_collection(collection), Path(out)
+    groups = write_contaminated_set(
+        place, opened, input_place(candidates), settings, overwrite=overwrite
+    )
+    hint_groups(f"{len(groups):,} training groups", place, opened)
+    made = Collected({"study": COMMAND, "collection": opened.name, "set": groups.name}, KEYS)
+    add_origins(made, groups)
+    return Written(place, rows=made.rows)

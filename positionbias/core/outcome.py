@@ -166,6 +166,12 @@ def hint_run(run: Place, collection: Collection, split: str) -> None:
     hint_written(run, f"next: posbias evaluate {pasted(run)} --collection {opened} --split {split}")
 
 
+def hint_groups(what: str, place: Place, collection: Collection) -> None:
+    """Say where training groups were written, and how to train on them."""
+    train = f"posbias train bert_cat {pasted(collection.path)} --trainset {pasted(place)}"
+    hint_written(place, f"next: {train}", what=what)
+
+
 def refuse_outputs(*outputs: Place | None, overwrite: bool) -> None:
     """Refuse outputs that are there, before the work begins.
 

@@ -10,14 +10,17 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 from positionbias.core.closest import near_file
 from positionbias.core.errors import InputError, SettingError, bad_input, check_type
 from positionbias.core.progress import remark
+from positionbias.core.settings import flag_of
 
 Place: TypeAlias = str | Path
+S = TypeVar("S")
 
 
 def check_place(place: object, name: str = "") -> None:
@@ -177,3 +180,17 @@ def _meets(place: Path, given: Path) -> str:
     if place.is_dir() and not place.is_symlink() and place.resolve() in given.resolve().parents:
         return "which holds the input"
     return ""
+
+
+def placed(settings: S, names: Iterable[str]) -> S:
+    """Return settings with the files and folders that these fields name where they are.
+
+    Raises:
+        InputError: one of them is not there; its flag is named.
+    """
+    given = {name: value for name in names if (value := getattr(settings, name)) is not None}
+    found: dict[str, Any] = {
+        name: input_place(value, flag=flag_of(name)) for name, value in given.items()
+    }
+    moved: S = replace(cast(Any, settings), **found)
+    return moved

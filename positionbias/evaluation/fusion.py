@@ -4,7 +4,7 @@ and Büttcher 2009).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 
@@ -23,6 +23,9 @@ from positionbias.core.manifest import (
     provenance,
     write_manifest,
 )
+from positionbias.core.outcome import hint_written
+from positionbias.core.places import Place, input_place, pasted
+from positionbias.core.progress import say
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.rank_order import order_by_score
 from positionbias.core.rows import Collected
@@ -275,8 +278,8 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def fuse_runs(
-    paths: Sequence[Path],
-    out: Path,
+    given: Sequence[Place],
+    out: Place,
     fusing: Fusing = Fusing(),
     *,
     name: str = "ensemble",
@@ -291,6 +294,7 @@ def fuse_runs(
             other than the first's.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
+    paths, out = [input_place(run) for run in given], Path(out)
     places = [path.resolve() for path in paths]
     if twice := [path for number, path in enumerate(paths) if places[number] in places[:number]]:
         raise SettingError(f"RUN: wanted each run once; found {twice[0]} twice; give it once")
@@ -346,6 +350,9 @@ def fuse_runs(
             **ending,
         }
         write_manifest(manifest_path(partial), replace(manifest, content=content))
+    for line in _lacking(done, fusing.by):
+        say(line)
+    hint_written(out, f"next: posbias evaluate {pasted(out)} --collection COLLECTION --split SPLIT")
     return replace(done, collection=collection[0].name if collection else "", split=split)
 
 
@@ -378,3 +385,26 @@ def _one_collection(
             )
         found = found or (path / named.path, named.checksum)
     return found
+
+
+def _lacking(fused: Fused, by: str) -> Iterator[str]:
+    """Describe what each run lacks."""
+    for label, missing in fused.missing.items():
+        counts = (
+            (missing.queries, "queries that others have"),
+            (missing.passages, "passages that others have"),
+        )
+        if parts := [f"{count:,} {what}" for count, what in counts if count]:
+            yield f"{label} is without {' and '.join(parts)}"
+        if missing.equal:
+            but = (
+                "which it says nothing of"
+                if by == "z-scores"
+                else "whose ranks are those of their ids"
+            )
+            yield f"{label} scores all passages alike for {missing.equal:,} queries, {but}"
+        if missing.below:
+            yield (
+                f"{label} was re-ranked down to {fused.scored[label]}: {missing.below:,} passages "
+                "below have no score of its own, and get its least z-score of their query"
+            )

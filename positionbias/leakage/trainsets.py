@@ -35,12 +35,15 @@ import msgspec
 import numpy as np
 from pandas import DataFrame
 
-from positionbias.core.collection import Collection
+from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import KIND, Groups, TrainingGroup, group_queries, write_groups
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, input_ref
+from positionbias.core.outcome import Written, hint_groups
+from positionbias.core.places import Place, input_place
 from positionbias.core.publish import atomic_folder, refuse_existing
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
@@ -271,6 +274,28 @@ class LeakedInputs:
     candidates: Mapping[str, Path]
     leaking: LeakingPairs
 
+    @classmethod
+    def given(
+        cls,
+        collection: CollectionLike,
+        targets: Sequence[str],
+        sources: Sequence[str],
+        runs: Sequence[str],
+        leaking: LeakingPairs,
+    ) -> LeakedInputs:
+        """Return the inputs with the run of each source, given as SPLIT=RUN, or without a name
+        where there is one source.
+
+        Raises:
+            SettingError: a source twice, or not one run for each.
+        """
+        return cls(
+            collection=find_collection(collection),
+            targets=targets,
+            candidates=_runs(sources, runs),
+            leaking=leaking,
+        )
+
     def material(self) -> Material:
         """Read all inputs; where two splits have a query, only the first of them draws it.
 
@@ -391,3 +416,41 @@ def set_rows(groups: Groups, settings: LeakedSettings, collection: str) -> DataF
     for statistic, number in numbers.items():
         made.add("training set", statistic, number, **cells)
     return made.rows
+
+
+def _runs(sources: Sequence[str], given: Sequence[str]) -> dict[str, Path]:
+    if len(set(sources)) != len(sources):
+        raise SettingError(
+            f"--source: wanted each split once; found {', '.join(sources)}; drop one"
+        )
+    runs: dict[str, Path] = {}
+    for text in given:
+        split, named, place = text.partition("=")
+        if not named or split not in sources:
+            if len(sources) > 1 or (named and not input_place(text).exists()):
+                raise SettingError(
+                    "--candidates: wanted SPLIT=RUN with one of the sources, "
+                    f"{', '.join(sources)}; found {text!r}; name its split"
+                )
+            split, place = sources[0], text
+        if split in runs:
+            raise SettingError(
+                f"--candidates: wanted one run for each source; found two for {split!r}; drop one"
+            )
+        runs[split] = input_place(place)
+    if missing := [split for split in sources if split not in runs]:
+        raise SettingError(
+            f"--candidates: wanted a run for each source; found none for {missing[0]!r}; add "
+            f"--candidates {missing[0]}=RUN"
+        )
+    return {split: runs[split] for split in sources}
+
+
+def draw_leaked(
+    out: Place, inputs: LeakedInputs, settings: LeakedSettings, *, overwrite: bool
+) -> Written:
+    """Write a set as ``write_leaked_set``, and count its queries."""
+    place = Path(out)
+    groups = write_leaked_set(place, inputs, settings, overwrite=overwrite)
+    hint_groups(f"{len(groups):,} training groups", place, inputs.collection)
+    return Written(place, rows=set_rows(groups, settings, inputs.collection.name))

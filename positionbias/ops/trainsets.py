@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.clicks.settings import ClickSettings
 from positionbias.contamination.settings import ContaminatedSettings
-from positionbias.core.errors import SettingError
 from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
 from positionbias.core.outcome import Written
-from positionbias.core.places import Place, input_place, output_place, pasted
-from positionbias.core.progress import hint, say
+from positionbias.core.places import Place
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import KINDS, Kind, LeakedSettings, LeakingPairs
 
 if TYPE_CHECKING:
-    from positionbias.core.collection import Collection
-
-__all__ = ["draw_clicks", "draw_contaminated", "draw_leaked"]
+    pass
 
 
 @operation
@@ -104,49 +99,12 @@ def draw_leaked(
         ...
         test-20-1         20               5  50.0...                     5
     """
-    from positionbias.core.collection import find_collection
-    from positionbias.leakage.trainsets import LeakedInputs, set_rows, write_leaked_set
+    from positionbias.leakage.trainsets import LeakedInputs
+    from positionbias.leakage.trainsets import draw_leaked as draw
 
-    place = output_place(out)
+    inputs = LeakedInputs.given(collection, targets, sources or ("train",), candidates, leaking)
     settings = LeakedSettings(leakage, size, seed, leaking.leaked_queries)
-    inputs = LeakedInputs(
-        collection=find_collection(collection),
-        targets=targets,
-        candidates=_runs(sources or ("train",), candidates),
-        leaking=leaking,
-    )
-    groups = write_leaked_set(place, inputs, settings, overwrite=overwrite)
-    _hint_next(f"{len(groups):,} training groups", place, inputs.collection)
-    return Written(place, rows=set_rows(groups, settings, inputs.collection.name))
-
-
-def _runs(sources: Sequence[str], given: Sequence[str]) -> dict[str, Path]:
-    """The run of each source, by its name, or without a name where there is one source."""
-    if len(set(sources)) != len(sources):
-        raise SettingError(
-            f"--source: wanted each split once; found {', '.join(sources)}; drop one"
-        )
-    runs: dict[str, Path] = {}
-    for text in given:
-        split, named, place = text.partition("=")
-        if not named or split not in sources:
-            if len(sources) > 1 or (named and not input_place(text).exists()):
-                raise SettingError(
-                    "--candidates: wanted SPLIT=RUN with one of the sources, "
-                    f"{', '.join(sources)}; found {text!r}; name its split"
-                )
-            split, place = sources[0], text
-        if split in runs:
-            raise SettingError(
-                f"--candidates: wanted one run for each source; found two for {split!r}; drop one"
-            )
-        runs[split] = input_place(place)
-    if missing := [split for split in sources if split not in runs]:
-        raise SettingError(
-            f"--candidates: wanted a run for each source; found none for {missing[0]!r}; add "
-            f"--candidates {missing[0]}=RUN"
-        )
-    return {split: runs[split] for split in sources}
+    return draw(out, inputs, settings, overwrite=overwrite)
 
 
 @operation
@@ -202,23 +160,9 @@ def draw_contaminated(
         test         18      36  34.0...
         ...
     """
-    from positionbias.contamination.trainsets import (
-        COMMAND,
-        KEYS,
-        add_origins,
-        write_contaminated_set,
-    )
-    from positionbias.core.collection import find_collection
-    from positionbias.core.rows import Collected
+    from positionbias.contamination.trainsets import draw_contaminated as draw
 
-    opened, place = find_collection(collection), output_place(out)
-    groups = write_contaminated_set(
-        place, opened, input_place(candidates), settings, overwrite=overwrite
-    )
-    _hint_next(f"{len(groups):,} training groups", place, opened)
-    made = Collected({"study": COMMAND, "collection": opened.name, "set": groups.name}, KEYS)
-    add_origins(made, groups)
-    return Written(place, rows=made.rows)
+    return draw(collection, candidates, settings, out, overwrite=overwrite)
 
 
 @operation
@@ -272,30 +216,6 @@ def draw_clicks(
         Queries with a positive  all                           ...
         ...
     """
-    from positionbias.clicks.shown import count_rows
-    from positionbias.clicks.trainset import write_click_set
-    from positionbias.core.collection import find_collection
+    from positionbias.clicks.drawn import draw_clicks as draw
 
-    opened, place = find_collection(collection), output_place(out)
-    with engine.open() as map_shards:
-        groups = write_click_set(
-            place,
-            opened,
-            input_place(candidates),
-            settings,
-            map_shards=map_shards,
-            overwrite=overwrite,
-            **engine.host,
-        )
-    if settings.triples and len(groups) < settings.triples:
-        say(f"--triples: {settings.triples:,} were asked for, there are {len(groups):,}")
-    _hint_next(f"{len(groups):,} triples", place, opened)
-    return Written(place, rows=count_rows(groups, opened.name))
-
-
-def _hint_next(what: str, place: Path, collection: Collection) -> None:
-    there = pasted(place)
-    hint(
-        f"{what} written to {there}; next: posbias train bert_cat {pasted(collection.path)} "
-        f"--trainset {there}"
-    )
+    return draw(collection, candidates, settings, engine, out, overwrite=overwrite)

@@ -20,7 +20,7 @@ from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, manifest_if_any, read_manifest
 from positionbias.core.places import Place, input_place
-from positionbias.core.progress import track
+from positionbias.core.progress import say, track
 from positionbias.core.publish import resumable_folder
 from positionbias.core.qrels import Qrels
 from positionbias.core.rows import Collected, write_into
@@ -252,9 +252,10 @@ class OverlapFolder:
 
 def leaked_of(
     place: Place, unit: str | None, qrels: Qrels, checksum: str, split: str
-) -> tuple[set[str], list[Path]]:
+) -> tuple[set[str] | None, list[Path]]:
     """Return the test queries that leak by the pairs at a place, by their text or by a relevant
-    passage, and the files that name them.
+    passage, and the files that name them; None, with a remark, where no judged query leaks by a
+    folder of ``leakage overlap``.
 
     In a folder of ``leakage overlap`` it is the test set that is this split of a collection with
     this checksum.
@@ -284,4 +285,7 @@ def leaked_of(
     if unit == PASSAGES:
         relevant = (qrel for qrel in qrels if qrel.grade >= relevant_from)
         leaked = {qrel.query_id for qrel in relevant if qrel.passage_id in leaked}
+    if is_overlap(place) and leaked.isdisjoint(qrel.query_id for qrel in qrels):
+        say(f"--leaked: no judged query leaks by {unit}: there is nothing to measure apart")
+        return None, files
     return leaked, files

@@ -14,6 +14,7 @@ from positionbias.core.progress import remark
 from positionbias.core.settings import check_settings, declared_setting, setting
 from positionbias.core.threads import own_gpu
 from positionbias.firststage.own_passages import WITHOUT_OWN
+from positionbias.models.kinds import READ_AS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -371,3 +372,45 @@ def pick_device(name: str) -> torch.device:
             "torch with CUDA"
         )
     return torch.device(own_gpu(torch.cuda.device_count()) if name == "cuda" else name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Teacher:
+    """The source of the scores: a model, or the file of a teacher that runs elsewhere."""
+
+    model: Place | None = setting(
+        None,
+        "The teacher: a checkpoint; a model of transformers or sentence-transformers (a folder, a "
+        "hub id, minilm); your own module:object; or an endpoint, as openai:NAME@URL, "
+        "rerank:NAME@URL or chat:NAME@URL.",
+        metavar="MODEL",
+        place="read",
+    )
+    kind: str | None = declared_setting(None, READ_AS)
+    scores: Place | None = setting(
+        None,
+        "Instead of --model, the scores of a teacher that runs elsewhere: a TREC run, lines of "
+        "query, passage and score, or published margins.",
+        metavar="FILE",
+        place="read",
+    )
+    order_only: bool = setting(
+        False,
+        "With --scores: they mean nothing but their order. Such a teacher can be learnt from by "
+        "ranknet.",
+    )
+    only_known: bool = setting(
+        False,
+        "With --scores: leave out, and count, those of queries and passages that the collection "
+        "has not.",
+        shown=False,
+    )
+    name: str | None = setting(
+        None,
+        "What the teacher is called.",
+        absent="the checkpoint's name, or the file's",
+        shown=True,
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from positionbias.core.collection import Collection
+import torch
+
+from positionbias.core.collection import Collection, find_collection
 from positionbias.core.groups import group_queries
+from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     Manifest,
@@ -16,8 +20,12 @@ from positionbias.core.manifest import (
     package_versions,
     provenance,
 )
+from positionbias.core.outcome import Written, hint_written
+from positionbias.core.places import Place, model_place, pasted, placed
+from positionbias.core.progress import say, set_quiet
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel, relevant_passages
+from positionbias.core.rows import Collected
 from positionbias.core.run import Run, read_run
 from positionbias.core.splitter import USUAL_WORDS, remark_other_splitter
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -32,6 +40,7 @@ from positionbias.training.batches import TrainingTexts
 from positionbias.training.build import build_model
 from positionbias.training.devices import Devices, find_devices
 from positionbias.training.loop import forget_state, train
+from positionbias.training.measured import training_rows
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.record import Row, Trained, untimed
 from positionbias.training.state import Towards, find_state
@@ -228,3 +237,107 @@ def _manifest(
         versions=package_versions("torch", "numpy", *reading, "accelerate"),
         provenance=provenance(**{**plan.training.means(), **facts}),
     )
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Training(Written):
+    """A trained model, where it stands, and how its validations went."""
+
+    model: Checkpoint
+
+
+def train_checkpoint(
+    collection: CollectionLike,
+    plan: TrainPlan,
+    out: Place,
+    *,
+    tracker: str | None,
+    resume: bool,
+    overwrite: bool,
+) -> Training | None:
+    """Train by a plan whose places are as users give them; say how it goes, and what is to be known
+    of the model. None in all but the main of several processes.
+
+    Raises:
+        InputError: a file of the plan is not there; else as ``train_model``.
+    """
+    main = os.environ.get("RANK", "0") == "0"  # one of several processes says what there is to say
+    if not main:
+        set_quiet(True)
+    if plan.encoder is not None:
+        plan = replace(plan, encoder=str(model_place(plan.encoder)))
+    plan = placed(plan, INPUTS)
+    opened, place = find_collection(collection), Path(out)
+    checkpoint = train_model(
+        opened,
+        plan,
+        place,
+        resume=resume,
+        overwrite=overwrite,
+        on_validation=lambda row: _say_row(row),
+        tracker=tracker,
+    )
+    _leave_group()
+    if not main:
+        return None
+    for line in _remarks(checkpoint, plan):
+        say(line)
+    hint_written(
+        place,
+        f"next: posbias rerank --model {pasted(place)} {pasted(opened.path)} --split test "
+        "--candidates RUN --out RUN2",
+    )
+    made = Collected({"study": "training", "collection": opened.name, "model": checkpoint.name})
+    training_rows(made, place, seed=plan.training.seed)
+    return Training(place, checkpoint, rows=made.rows)
+
+
+def _leave_group() -> None:
+    """Several processes take leave of each other; else torch complains at the end."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
+
+
+def _remarks(checkpoint: Checkpoint, plan: TrainPlan) -> Sequence[str]:
+    """Return remarks on the counts and on the model."""
+    content = checkpoint.manifest.content
+    lines = [
+        f"{content['training_groups']:,} training groups; left out: "
+        f"{content['groups_without_negatives']:,} without a candidate to set against them, "
+        f"{content['groups_without_their_passage']:,} whose passage is not in the collection, "
+        f"{content['groups_with_an_empty_side']:,} reads with an empty side"
+    ]
+    seen, queries = (
+        checkpoint.manifest.content_as(int, f"validation_queries{which}", 0)
+        for which in ("_seen", "")
+    )
+    if seen and queries:
+        lines.append(
+            f"{seen:,} of {queries:,} validation queries ({seen / queries:.1%}) have a relevant "
+            "passage that is a training positive too: early stopping and the depth are tuned on "
+            "passages that were trained on; posbias import --validation-queries N "
+            "--set validation_by=passage draws others"
+        )
+    if plan.word_vectors:
+        lines.append(
+            f"{content['words_with_a_given_vector']:,} of {content['words']:,} words started from "
+            "a given vector"
+        )
+    return [*lines, *(f"{checkpoint.name}: {remark}" for remark in checkpoint.ending.remarks())]
+
+
+def _say_row(row: Row) -> None:
+    parts = [f"step {row['step']:,}"]
+    for key, label in (
+        ("loss", "loss"),
+        ("pair_accuracy", "pair accuracy"),
+        ("score_margin", "margin"),
+        ("ndcg", "nDCG@10"),
+        ("mats", "MATS"),
+    ):
+        if row[key] is not None:
+            at = f" (depth {row['depth']:.0f})" if key == "ndcg" else ""
+            parts.append(f"{label} {row[key]:.4f}{at}")
+    if row["pairs_per_second"] is not None:
+        parts.append(f"{row['pairs_per_second']:,.1f} pairs/s")
+    say("  ".join(parts))

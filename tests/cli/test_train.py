@@ -79,7 +79,7 @@ def test_a_checkpoint(train, tmp_path):
 
 
 def test_resumed(train, tmp_path, monkeypatch):
-    from positionbias.ops import training as command
+    from positionbias.training import train as command
 
     assert train("--out", tmp_path / "whole" / "tk.ckpt")[0] == 0
     out = tmp_path / "stopped" / "tk.ckpt"

@@ -13,7 +13,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.outcome import Measurements
 from positionbias.core.run import Run
-from positionbias.ops.evaluation import Measuring
+from positionbias.evaluation.settings import Measuring
 from positionbias.overlap.find import leaked_of
 
 from ..overlap.small import TEST, TEST_PASSAGES, both, collection, searched

@@ -12,7 +12,7 @@ from positionbias.core.errors import OutputExistsError, SettingError
 from positionbias.core.rows import load, load_values
 from positionbias.core.run import read_run
 from positionbias.evaluation.fusing import Fusing
-from positionbias.ops.evaluation import Measuring
+from positionbias.evaluation.settings import Measuring
 
 
 @pytest.fixture

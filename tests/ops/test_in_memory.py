@@ -13,7 +13,7 @@ import pytest
 
 import positionbias as pb
 from positionbias.core.errors import InputError, SettingError
-from positionbias.ops.evaluation import Measuring
+from positionbias.evaluation.settings import Measuring
 from positionbias.planted.settings import PlantedSettings
 from tests.tiny import candidates, planted
 

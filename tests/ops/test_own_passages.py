@@ -16,9 +16,9 @@ from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
 from positionbias.dense.settings import ByVectors
+from positionbias.evaluation.settings import Measuring
 from positionbias.firststage.own_passages import own_queries
 from positionbias.firststage.retrieval import Retrieval
-from positionbias.ops.evaluation import Measuring
 from positionbias.ranking.config import Reranking
 from tests.dense.conftest import saved_dot
 from tests.tiny import saved_tk

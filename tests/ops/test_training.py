@@ -10,8 +10,7 @@ import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.run import read_run
-from positionbias.ops.training import Teacher
-from positionbias.ranking.config import TaughtPassages
+from positionbias.ranking.config import TaughtPassages, Teacher
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
 

@@ -1,0 +1,33 @@
+"""Settings of the measures of runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from positionbias.core.settings import check_settings, declared_setting, seed_setting, setting
+from positionbias.firststage.own_passages import WITHOUT_OWN
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    """Measures of runs, and the judgements of a collection to use."""
+
+    split: str = setting("test", "Whose queries.", metavar="SPLIT")
+    qrels_name: str | None = setting(
+        None,
+        "Which of the split's further judgement sets to use.",
+        metavar="NAME",
+        shown=False,
+    )
+    measures: Sequence[str] = setting(
+        ("nDCG@10", "RR@10", "R@10"),
+        "As ir_measures names it: nDCG@10, AP(rel=2), RR(rel=2)@10, J@10 …; repeatable.",
+        flags=("-m", "--measure"),
+        metavar="MEASURE",
+    )
+    without_own: bool = declared_setting(False, WITHOUT_OWN)
+    seed: int = seed_setting()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
