@@ -41,7 +41,7 @@ except ModuleNotFoundError as error:
     ) from None
 
 if TYPE_CHECKING:
-    from positionbias.audit.settings import ModelLike, VectorsLike
+    from positionbias.audit.settings import ModelLike
 
 __all__ = ["Reranker", "Retriever", "Rotated"]
 
@@ -227,7 +227,7 @@ class Retriever(pyterrier.Transformer):
         collection: CollectionLike,
         model: ModelLike | None = None,
         *,
-        vectors: VectorsLike | None = None,
+        vectors: str | Path | Vectors | None = None,
         depth: int = RETRIEVAL_DEPTH,
         kind: str | None = None,
         computing: Computing | None = None,
@@ -300,9 +300,12 @@ class Retriever(pyterrier.Transformer):
             queries,
             depth=self._depth,
             config=self._config,
-            vectors=self._vectors,
         )
-        return search.rank(self._checkpoint.name, self._checkpoint.name)
+        name = self._checkpoint.name
+        if self._vectors is None:
+            return search.rank(name, name)
+        self._vectors.check(self._checkpoint, self._collection)
+        return search.search(name, name, self._vectors)
 
 
 class Rotated(pyterrier.Transformer):

@@ -38,6 +38,9 @@ class Preference(StrEnum):
     UNKNOWN = "cannot tell"
 
 
+NO_PLACE = (Preference.NONE, Preference.UNREACTIVE, Preference.UNKNOWN)
+
+
 class Contrast(StrEnum):
     """A contrast of places, the first named less the second: below 0 the second is preferred.
     ``ORDER`` is the loss in ranks from the list's first place to its last: above 0 the first places
@@ -85,14 +88,26 @@ class Effect:
         """The far end of the interval, without its sign."""
         return max(abs(self.low or 0.0), abs(self.high or 0.0))
 
+    def within(self, margin: float) -> bool:
+        """Return True if the interval lies within ± margin."""
+        return self.low is not None and self.high is not None and self.largest <= margin
+
+    def shows(self, margin: float) -> bool:
+        """Return True if the interval excludes 0 and does not lie within ± margin."""
+        return self.low is not None and self.excludes_zero and not self.within(margin)
+
+    def beyond(self, margin: float) -> bool:
+        """Return True if the interval lies wholly beyond the margin."""
+        return max(self.low or 0.0, -(self.high or 0.0)) > margin
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The answer to one question about one system; ``audit.words`` has its sentences.
 
-    ``effects`` are those behind it, the deciding one first. ``margin`` is in the first effect's
-    unit; ``exceeds``: the interval lies beyond it (None: no preference). ``queries`` of ``drawn``
-    could be manipulated; ``wanted`` is the number to draw if it cannot tell, ``reason`` says why.
+    ``effects`` are those behind it, the deciding one first, those within what the system reads
+    last. ``margin`` is in the first effect's unit. ``queries`` of ``drawn`` could be manipulated;
+    ``wanted`` is the number to draw if it cannot tell, ``reason`` says why.
 
     ``reads`` is the system's limit in words if texts were longer, from the end with ``from_end``;
     ``unread`` the share of queries with such a text; ``within`` the preference within what the
@@ -106,7 +121,6 @@ class Verdict:
     preference: Preference
     effects: Sequence[Effect] = ()
     margin: float | None = None
-    exceeds: bool | None = None
     queries: int = 0
     wanted: int | None = None
     reads: float | None = None
@@ -126,6 +140,13 @@ class Verdict:
     def leading(self) -> Effect | None:
         """The deciding effect, or None."""
         return self.effects[0] if self.effects else None
+
+    @property
+    def exceeds(self) -> bool | None:
+        """Whether the deciding interval lies beyond the margin; None without a preference."""
+        if self.leading is None or self.preference in NO_PLACE:
+            return None
+        return self.leading.beyond(self.margin or 0.0)
 
     @property
     def subset(self) -> str:

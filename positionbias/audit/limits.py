@@ -11,7 +11,7 @@ from positionbias.audit.answers import RANKS, WORTH, Contrast, Effect, Preferenc
 from positionbias.audit.evidence import error_note
 from positionbias.audit.settings import Limits
 from positionbias.audit.systems import Measurement
-from positionbias.audit.verdict import MOST_QUERIES
+from positionbias.audit.verdict import MOST_QUERIES, queries_for
 from positionbias.audit.words import sentences_of, unread_part
 from positionbias.core.formatting import count, decimal, interval, plural
 from positionbias.core.interval import Interval
@@ -67,7 +67,6 @@ class Check:
 
 EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.CANNOT_TELL: 3}
 VERBS = {Outcome.PASS: "passes", Outcome.FAIL: "fails", Outcome.CANNOT_TELL: "cannot tell about"}
-ZEROS = 3  # "rule of three": where all queries agree on 0, a rare one may change by the full range
 LIMITS = {  # by option: the question, groups of contrasts of which one has to be measured, takes
     "max-response": (
         Question.PASSAGE,
@@ -170,31 +169,29 @@ def _judged(
     why = " ".join(sentences_of(check.system, verdict)) if verdict and explained else takes
     names = ", ".join(" or ".join(group) for group in absent)
     if effects:
-        check = check.on(max(effects, key=_far))
+        check = check.on(max(effects, key=_largest))
     return replace(check, reason=f"not measured in {unit}: {names}; {why}")
 
 
 def _ruled(check: Check, effects: Sequence[Effect], drawn: int) -> Check:
     """Combine effects: all must pass, and one failure fails."""
     at_most = check.at_most
-    failed = [
-        effect
-        for effect in effects
-        if max(effect.low or 0.0, -(effect.high or 0.0)) > at_most and not math.isinf(_far(effect))
-    ]
-    undecided = [effect for effect in effects if not _far(effect) <= at_most]
+    failed = [effect for effect in effects if effect.beyond(at_most)]
+    undecided = [effect for effect in effects if not effect.within(at_most)]
     if failed or not undecided:
         outcome = Outcome.FAIL if failed else Outcome.PASS
-        return check.on(max(failed or effects, key=_far), outcome)
-    undefined = next((effect for effect in undecided if math.isinf(_far(effect))), None)
+        return check.on(max(failed or effects, key=_largest), outcome)
+    undefined = next((effect for effect in undecided if effect.low is None), None)
     if undefined is not None:
         few = f"{undefined.queries:,} queries give no interval"
         return replace(check.on(undefined), reason=f"{undefined.contrast} is undefined: {few}")
-    wanted = [_wanted(effect, at_most, drawn) for effect in undecided]
-    number = max(wanted)
-    check = check.on(undecided[wanted.index(number)])
-    if number <= MOST_QUERIES:
-        return replace(check, wanted=math.ceil(number - 1e-6))
+    needs = [
+        queries_for(effect, abs(at_most - abs(effect.value or 0.0)), drawn) for effect in undecided
+    ]
+    hardest = max(range(len(needs)), key=lambda place: needs[place] or math.inf)
+    check = check.on(undecided[hardest])
+    if (wanted := needs[hardest]) is not None:
+        return replace(check, wanted=wanted)
     exact = "no number of queries shows that an effect is exactly 0"
     more = f"more than {MOST_QUERIES:,} queries would be needed"
     return replace(check, reason=more if at_most else exact)
@@ -208,22 +205,8 @@ def _settled(effect: Effect, others: Sequence[Effect]) -> Effect:
     return effect
 
 
-def _far(effect: Effect) -> float:
-    """Return the interval's largest distance from 0; infinite if undefined."""
-    undefined = effect.value is None or effect.low is None or effect.high is None
-    return math.inf if undefined else effect.largest
-
-
-def _wanted(effect: Effect, at_most: float, drawn: int) -> float:
-    """Return the number of queries to draw for a decision, if the estimate stays: half-widths
-    shrink with √queries, an effect of 0 in all queries has ± 3 / queries.
-    """
-    size = abs(effect.value or 0.0)
-    half, room = _far(effect) - size, abs(at_most - size)
-    if not room:
-        return math.inf
-    power = 1 if not size and half == ZEROS / effect.queries else 2
-    return (drawn or effect.queries) * (half / room) ** power
+def _largest(effect: Effect) -> float:
+    return math.inf if effect.low is None else effect.largest
 
 
 # -- sentences -----------------------------------------------------------------------------------

@@ -29,7 +29,6 @@ KEYS = ("rule", "length")
 ANSWER, WITHIN, AMONG = "answer", "answer within what it reads", "candidates"
 RAW = "in scores"  # the statistic of an effect with its values by query
 NUMBERS: Mapping[str, tuple[str, type]] = {  # of a verdict: the field, its statistic and type
-    "exceeds": ("beyond the margin", bool),
     "wanted": ("queries wanted", int),
     "reads": ("words read", float),
     "unread": ("share not read whole", float),

@@ -22,14 +22,12 @@ from positionbias.positions.settings import Matching
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from positionbias.dense.vectors import Vectors
     from positionbias.models.checkpoint import Checkpoint
     from positionbias.positions.rotate import Rotation
 
     ModelLike: TypeAlias = Place | Checkpoint | Callable[..., Any]
-    VectorsLike: TypeAlias = Place | Vectors
 else:
-    ModelLike = VectorsLike = Place  # as reading annotations must not import torch
+    ModelLike = Place  # as reading annotations must not import torch
 
 MEASURE = "nDCG@10"
 DEPTH, RETRIEVAL_DEPTH = 30, 1_000
@@ -41,7 +39,7 @@ class Audited:
     """Models and pairs of runs to audit, with their queries and passages.
 
     In Python a model may also be loaded already, or a function ``(query, passages) → scores`` or
-    ``texts → array``; collections, runs and vectors may be open.
+    ``texts → array``; collections and runs may be open.
     """
 
     models: Sequence[ModelLike] = setting(
@@ -71,14 +69,6 @@ class Audited:
         metavar="RUN",
         absent="BM25's",
         place="read",
-    )
-    vectors: VectorsLike | None = setting(
-        None,
-        "With --retrieve: a model's vectors of the passages as they are, from posbias model "
-        "encode.",
-        metavar="VECTORS",
-        place="read",
-        shown=False,
     )
 
     def __post_init__(self) -> None:

@@ -108,8 +108,8 @@ def two_run_verdict(
     elif effects[0].low is None:
         verdict = replace(verdict, reason=undefined)
     else:
-        preference, _, exceeds, wanted, _ = answer(effects[:1], margin, len(items))
-        verdict = replace(verdict, preference=preference, exceeds=exceeds, wanted=wanted)
+        preference, _, wanted = answer(effects[:1], margin, len(items))
+        verdict = replace(verdict, preference=preference, wanted=wanted)
     counts: dict[str, float | str] = {
         "queries": len(items),
         "rotations": len(rotated),

@@ -47,6 +47,7 @@ MOST_QUERIES = 1_000_000  # the largest number given as advice
 # share of the queries: more with a missing score could change an effect by the margin [decision]
 MOST_MISSING = 0.02
 LEAST_SHOWN = 20  # queries: a contrast with fewer may still show a preference
+ZEROS = 3  # the "rule of three"
 # reasons why no effect decides
 TOO_LONG = "too few passages can be shortened to what it reads"
 NOTHING_MOVED = "no query has a passage with a sentence to move"
@@ -64,30 +65,11 @@ _SIDES = {  # the preference that an effect below 0 shows, and one above
 
 
 class Answered(NamedTuple):
-    """The answer of several effects: the preference, the deciding effect, whether its interval lies
-    beyond the margin, the queries needed, and other contrasts of the moved sentence that show a
-    preference, or without one those that exclude 0."""
+    """The answer of several effects: the preference, the deciding effect, the queries needed."""
 
     preference: Preference
     deciding: Effect
-    exceeds: bool | None = None
     wanted: int | None = None
-    besides: Sequence[Effect] = ()
-
-
-def within(effect: Effect, margin: float) -> bool:
-    """Return True if the interval lies within ± margin."""
-    return effect.low is not None and effect.high is not None and effect.largest <= margin
-
-
-def shows(effect: Effect, margin: float) -> bool:
-    """Return True if the interval excludes 0 and does not lie within ± margin."""
-    return effect.low is not None and effect.excludes_zero and not within(effect, margin)
-
-
-def beyond(effect: Effect, margin: float) -> bool:
-    """Return True if the interval lies wholly beyond the margin."""
-    return max(effect.low or 0.0, -(effect.high or 0.0)) > margin
 
 
 def wanted_queries(effect: Effect, margin: float, drawn: int = 0) -> int | None:
@@ -107,7 +89,9 @@ def queries_for(effect: Effect, room: float, drawn: int = 0) -> int | None:
     if not room > 0 or not math.isfinite(half):
         return None
     queries = drawn or effect.queries
-    number = queries * (half / room) ** 2
+    # of queries that agree on 0 a rare one may still change: the interval is ± 3 / queries
+    unanimous = effect.value == 0 and math.isclose(effect.high * effect.queries, ZEROS)
+    number = queries * (half / room) ** (1 if unanimous else 2)
     if number > MOST_QUERIES:
         return None
     step = 10 ** max(0, math.floor(math.log10(max(number, 1))) - 1)
@@ -126,25 +110,21 @@ def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered
     def counts(effect: Effect) -> bool:
         if ends is None or effect.contrast != Contrast.ROTATION:
             return True
-        return not within(ends, margin) and (effect.value or 0.0) * (ends.value or 0.0) > 0
+        return not ends.within(margin) and (effect.value or 0.0) * (ends.value or 0.0) > 0
 
-    showing = sorted(
-        (effect for effect in effects if shows(effect, margin) and counts(effect)),
-        key=lambda one: (one.contrast == Contrast.ROTATION, -abs(one.value or 0)),
-    )
+    showing = [effect for effect in effects if effect.shows(margin) and counts(effect)]
     if showing:
-        first, *others = showing
-        besides = [effect for effect in others if effect.contrast != Contrast.ROTATION]
-        return Answered(side(first), first, beyond(first, margin), None, besides)
-    undecided = [effect for effect in moved if not within(effect, margin)]
+        first = min(
+            showing, key=lambda one: (one.contrast == Contrast.ROTATION, -abs(one.value or 0))
+        )
+        return Answered(side(first), first)
+    undecided = [effect for effect in moved if not effect.within(margin)]
     if moved and not undecided:
-        leaning = [effect for effect in moved if effect.excludes_zero]
-        largest = max(moved, key=lambda one: one.largest)
-        return Answered(Preference.NONE, largest, besides=leaning)
+        return Answered(Preference.NONE, max(moved, key=lambda one: one.largest))
     undecided = undecided or list(effects)
     needs = [wanted_queries(effect, margin, drawn) for effect in undecided]
     wanted = max((number for number in needs if number is not None), default=None)
-    return Answered(Preference.UNKNOWN, undecided[0], wanted=wanted)
+    return Answered(Preference.UNKNOWN, undecided[0], wanted)
 
 
 def side(effect: Effect) -> Preference:
@@ -227,7 +207,7 @@ def deciding_effects(effects: Iterable[Effect], margin: float, queries: int) -> 
         if effect.unit == WORTH
         and (
             effect.queries >= LEAST_READ * queries
-            or (effect.queries >= LEAST_SHOWN and shows(effect, margin))
+            or (effect.queries >= LEAST_SHOWN and effect.shows(margin))
         )
     ]
 
@@ -300,7 +280,6 @@ def _answered(verdict: Verdict, answered: Answered, effects: Sequence[Effect]) -
         verdict,
         preference=answered.preference,
         effects=sorted(effects, key=lambda one: one.contrast != answered.deciding.contrast),
-        exceeds=answered.exceeds,
         wanted=answered.wanted,
     )
 
@@ -317,14 +296,14 @@ def _over_whole(verdict: Verdict, over_all: Sequence[Effect], measure: str) -> V
     if whole is None or lost is False:
         return verdict
     answered = (
-        Answered(Preference.UNREAD, whole, beyond(whole, margin))
+        Answered(Preference.UNREAD, whole)
         if lost
-        else Answered(
-            Preference.UNKNOWN, whole, wanted=wanted_queries(whole, margin, verdict.drawn)
-        )
+        else Answered(Preference.UNKNOWN, whole, wanted_queries(whole, margin, verdict.drawn))
     )
     within_read = [effect for effect in verdict.effects if effect.subset == READ_WHOLE]
-    changed = _answered(replace(verdict, within=verdict.preference), answered, over_all)
+    changed = _answered(
+        replace(verdict, within=verdict.preference, margin=margin), answered, over_all
+    )
     return replace(changed, effects=[*changed.effects, *within_read])
 
 
@@ -333,12 +312,12 @@ def _lost(
 ) -> bool | None:
     """Return whether a system loses what it does not read: the end for ``side`` 1, the front for
     −1; beside a preference within what it reads, by more than the margin. None: cannot tell."""
-    if whole is None or whole.value is None or whole.low is None or within(whole, margin):
+    if whole is None or whole.value is None or whole.low is None or whole.within(margin):
         return False
     loss = -side * whole.value
     if within_it is Preference.NONE or read is None or read.value is None:
-        return True if loss > 0 and shows(whole, margin) else None
-    return shows(whole, margin) and loss > 0 and loss + side * read.value > margin
+        return True if loss > 0 and whole.shows(margin) else None
+    return whole.shows(margin) and loss > 0 and loss + side * read.value > margin
 
 
 def list_verdict(nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> Verdict:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from positionbias.audit.answers import (
+    NO_PLACE,
     RANKS,
     READ_WHOLE,
     WORTH,
@@ -17,16 +18,7 @@ from positionbias.audit.answers import (
     Verdict,
 )
 from positionbias.audit.evidence import error_note
-from positionbias.audit.verdict import (
-    ALONE,
-    ORDER_MARGIN,
-    TOO_LONG,
-    Answered,
-    answer,
-    deciding_effects,
-    queries_for,
-    side,
-)
+from positionbias.audit.verdict import ALONE, TOO_LONG, queries_for, wanted_queries
 from positionbias.core.formatting import MISSING, NBSP, count, decimal, percent, plural
 from positionbias.evaluation.bootstrap import FEWEST
 
@@ -38,29 +30,32 @@ SAME_RUN = (
     "Both runs are the same, scores included: make sure that the second was made over the rotated "
     "collection."
 )
+CUT = (
+    "The verdict needs rotations that leave the sentence with the answer whole: posbias debias "
+    "COLLECTION --mode sentences makes them."
+)
 SHORTER = "Audit it on shorter passages, or let it read further."
+MORE_RUNS = "More queries or rotations help (posbias debias COLLECTION --seed 2)."
+SHUFFLE = (
+    "Shuffle the candidates before re-ranking, or average over several orders, and audit again."
+)
 HEADLINES = {  # by answer; None: a preference
-    Preference.NONE: "{name}{about}: no preference larger than {largest}{leans}{where}: {size}"
-    "{detects}.",
+    Preference.NONE: "{name}{about}: no preference larger than {largest}{where}: {size}{detects}.",
     Preference.UNKNOWN: "{name}{about}: cannot tell{where}: {size}, margin {margin}{would_do}.",
-    None: "{name} {answer}{where}: {size}, {beyond} the margin of {margin}{besides}.",
+    None: "{name} {answer}{where}: {size}, {beyond} the margin of {margin}.",
 }
 MEANINGS = {
     Preference.NONE: "Moving {moved} within its passage changes {measure}{among} by at most {most} "
     "on average.",
     Preference.UNKNOWN: "Measured so far: {quality} {measure}{among}.",
-    None: "When {moved} moves from the {sides}, its passage changes by {ranks} places{among} and "
+    None: "When {moved} moves from the {places}, its passage changes by {ranks} places{among} and "
     "{measure} by {quality}.",
 }
-MOVES = {  # from the preferred place to the other
-    Preference.FRONT: "front to the end",
-    Preference.END: "end to the front",
-    Preference.MIDDLE: "middle to the ends",
-    Preference.ENDS: "ends to the middle",
+MOVES = {  # from the place named second to the first
+    Contrast.ENDS: "front to the end",
+    Contrast.MIDDLE: "ends to the middle",
+    Contrast.ROTATION: "front to the end",
 }
-SHUFFLE = (
-    "Shuffle the candidates before re-ranking, or average over several orders, and audit again."
-)
 HELPS = {  # the next step, by the preferred place
     Preference.FRONT: "Train on rotated passages (posbias debias, or train --rotate-at-reading) "
     "and audit again; if it was trained on such passages, compare remedies (posbias study "
@@ -77,10 +72,8 @@ def sentences_of(name: str, verdict: Verdict) -> list[str]:
     """Return the sentences of a verdict on the system of this name, the answer first."""
     sentences, step = _said(name, verdict)
     by_rule = verdict.rule and verdict.question is Question.PASSAGE
-    return [
-        *filter(None, sentences),
-        *filter(None, [step, error_note(verdict.rule) if by_rule else ""]),
-    ]
+    note = error_note(verdict.rule) if by_rule else ""
+    return [text for text in (*sentences, step, note) if text]
 
 
 def step_of(name: str, verdict: Verdict) -> str:
@@ -150,10 +143,6 @@ def _would_do(wanted: int | None) -> str:
     return f"; about {count(wanted)} queries would do" if wanted else ""
 
 
-def _queries(number: int) -> str:
-    return f"({count(number)} queries)"
-
-
 def _chosen(texts: Mapping[Preference | None, Text], preference: Preference) -> Text:
     return texts.get(preference, texts[None])
 
@@ -182,54 +171,44 @@ def _on_place(name: str, verdict: Verdict) -> Said:
     """Return the sentences on the place within what a system reads."""
     read = [effect for effect in verdict.effects if effect.subset == READ_WHOLE]
     effects, margin = read or list(verdict.effects), verdict.margin or 0.0
-    order = list(Contrast)
-    deciding = deciding_effects(effects, margin, verdict.queries)
-    deciding.sort(key=lambda effect: order.index(effect.contrast))
-    answered = answer(deciding, margin, verdict.drawn)
-    where = ", within what it reads" if read else ""
-    head = answered.deciding
-    if answered.preference is Preference.NONE and not head.largest:
-        moves = f"{_moved(verdict.rule, 'the answer')} moves {_queries(head.queries)}"
-        headline = f"{name}: no preference{where}: its scores do not change when {moves}."
-    else:
-        headline = _headline(name, answered, verdict, where=where)
-    step = _next(answered, margin, verdict.drawn)
-    return [headline, _meaning(answered, effects, verdict)], step
+    if verdict.within is not None:  # the verdict is on whole texts
+        wanted = wanted_queries(effects[0], margin, verdict.drawn)
+        verdict = replace(verdict, preference=verdict.within, effects=effects, wanted=wanted)
+    where, head = ", within what it reads" if read else "", verdict.effects[0]
+    if verdict.preference is Preference.NONE and not head.largest:
+        moves = f"{_moved(verdict.rule, 'the answer')} moves ({count(head.queries)} queries)"
+        return [f"{name}: no preference{where}: its scores do not change when {moves}."], ""
+    return [_headline(name, verdict, where=where), _meaning(verdict, effects)], _next(verdict)
 
 
-def _headline(
-    name: str, answered: Answered, verdict: Verdict, *, about: str = "", where: str = ""
-) -> str:
+def _headline(name: str, verdict: Verdict, *, about: str = "", where: str = "") -> str:
     """Return the sentence with the answer, the deciding effect and the margin."""
-    head = answered.deciding
-    sides = [side(effect).removeprefix("prefers ") for effect in answered.besides]
+    head, unit = verdict.effects[0], verdict.effects[0].unit
     moved = f" of moving {_moved(verdict.rule)}" if verdict.rule and not about else ""
-    unit = f"{head.unit} lost" if about else in_words(head.unit)
     turns = f", {plural(verdict.rotations, 'rotation')}" if verdict.rotations else ""
-    return _chosen(HEADLINES, answered.preference).format(
+    return _chosen(HEADLINES, verdict.preference).format(
         name=name,
         about=about,
-        answer=answered.preference,
+        answer=verdict.preference,
         where=where,
-        size=f"{head.contrast.removeprefix('two runs: ')} {sized(head)} {unit} "
-        f"({count(head.queries)} queries{turns}){moved}",
-        margin=in_unit(verdict.margin or 0.0, head.unit),
-        would_do=_would_do(answered.wanted),
-        largest=size_of(head.largest, head.unit),
-        leans=f" (leans to {' and '.join(sides)})" if sides else "",
-        detects=f"; detects {size_of(head.detectable, head.unit)} with 80 % power"
+        size=f"{head.contrast.removeprefix('two runs: ')} {sized(head)} "
+        f"{f'{unit} lost' if about else in_words(unit)} ({count(head.queries)} queries{turns})"
+        f"{moved}",
+        margin=in_unit(verdict.margin or 0.0, unit),
+        would_do=_would_do(verdict.wanted),
+        largest=size_of(head.largest, unit),
+        detects=f"; detects {size_of(head.detectable, unit)} with 80 % power"
         if head.detectable
         else "",
-        beyond="beyond" if answered.exceeds else "perhaps within",
-        besides="".join(f"; {effect.contrast} {sized(effect)} too" for effect in answered.besides),
+        beyond="beyond" if verdict.exceeds else "perhaps within",
     )
 
 
-def _meaning(answered: Answered, effects: Sequence[Effect], verdict: Verdict) -> str:
+def _meaning(verdict: Verdict, effects: Sequence[Effect]) -> str:
     """Describe the deciding contrast in ranks and in the measure, of the candidates among which
     they are.
     """
-    head, preference = answered.deciding, answered.preference
+    head, preference = verdict.effects[0], verdict.preference
     of_units = {
         effect.unit: effect
         for effect in effects
@@ -238,53 +217,38 @@ def _meaning(answered: Answered, effects: Sequence[Effect], verdict: Verdict) ->
     ranks, quality = of_units.get(RANKS), of_units.get(verdict.measure)
     if ranks is None or quality is None or ranks.value is None:
         return ""
-    if preference is Preference.NONE and not head.largest:  # no score changes
-        return ""
     among = f" among the first {verdict.depth:,} of {verdict.among}" if verdict.among else ""
-    if preference in MOVES and not any((ranks.value, ranks.largest, quality.value)):
+    if preference not in NO_PLACE and not any((ranks.value, ranks.largest, quality.value)):
         return f"Yet no passage changes its rank by it{among}, as scores are too far apart."
-    flip = preference in (Preference.END, Preference.MIDDLE)
     return _chosen(MEANINGS, preference).format(
         moved=_moved(verdict.rule),
         measure=verdict.measure,
         among=among,
         most=decimal(quality.largest),
-        sides=MOVES.get(preference, ""),
-        ranks=sized(_turned(ranks) if flip else ranks),
-        quality=sized(_turned(quality) if flip else quality),
+        places=MOVES.get(head.contrast, ""),
+        ranks=sized(ranks),
+        quality=sized(quality),
     )
 
 
-def _turned(effect: Effect) -> Effect:
-    """Return the effect of the opposite move."""
-    value, low, high = (
-        None if number is None else -number for number in (effect.value, effect.high, effect.low)
-    )
-    return replace(effect, value=value, low=low, high=high)
-
-
-def _next(answered: Answered, margin: float, drawn: int) -> str:
-    if answered.preference is Preference.UNKNOWN:
-        if answered.deciding.low is None:
+def _next(verdict: Verdict) -> str:
+    head, margin = verdict.effects[0], verdict.margin or 0.0
+    if verdict.preference is Preference.UNKNOWN:
+        if head.low is None:
             return "Audit queries of other passages too."
-        if answered.wanted is None:
+        if verdict.wanted is None:
             return "Accept a wider margin (--set margin): more queries would hardly help."
         return (
             "Audit more queries if there are any (--queries, --set needles), or accept a wider "
             "margin (--set margin)."
         )
-    if answered.preference is Preference.NONE:
+    if verdict.preference is Preference.NONE:
         return ""
-    if answered.exceeds:
-        return _chosen(HELPS, answered.preference)
-    size = abs(answered.deciding.value or 0.0)
-    wanted = queries_for(answered.deciding, abs(size - margin), drawn)
-    more = (
-        f": about {count(wanted)} queries would show it (--queries, --set needles)"
-        if wanted
-        else ""
-    )
-    return f"It may be too small to matter{more}."
+    if verdict.exceeds:
+        return _chosen(HELPS, verdict.preference)
+    wanted = queries_for(head, abs(abs(head.value or 0.0) - margin), verdict.drawn)
+    more = f": about {count(wanted)} queries would show it (--queries, --set needles)"
+    return f"It may be too small to matter{more if wanted else ''}."
 
 
 def _over_whole(name: str, verdict: Verdict, within: Said) -> Said:
@@ -309,11 +273,10 @@ def _cost(verdict: Verdict) -> str:
     effect = next((one for one in whole if one is not None and one.value), None)
     if effect is None:
         return ""
-    value, _, bounds = sized(_turned(effect) if verdict.from_end else effect).partition(" ")
-    end = "front" if verdict.from_end else "end"
+    value, _, bounds = sized(effect).partition(" ")
     return (
-        f": {value} {in_words(effect.unit)} {bounds} when {_moved(verdict.rule)} moves to the "
-        f"{end} of whole texts"
+        f": {value} {in_words(effect.unit)} {bounds} when {_moved(verdict.rule)} moves from the "
+        "front to the end of whole texts"
     )
 
 
@@ -334,36 +297,24 @@ def _on_unreactive(name: str, verdict: Verdict) -> Said:
     )
     return [
         f"{name} {verdict.preference}: {change} when a sentence of another passage replaces "
-        f"{_moved(verdict.rule, 'that of the answer')} {_queries(worth.queries)}.",
+        f"{_moved(verdict.rule, 'that of the answer')} ({count(worth.queries)} queries).",
         "So a preference for a place in the passage cannot be measured.",
     ], step
 
 
-# -- runs ----------------------------------------------------------------------------------------
+# -- runs, and the place in the list --------------------------------------------------------------
 
 
 def _on_runs(name: str, verdict: Verdict) -> Said:
-    if not verdict.effects:
-        return [f"{name}: cannot tell, {verdict.reason}."], ""
-    if verdict.reason:
-        return [f"{name}: cannot tell, {verdict.reason}."], (
-            "The verdict needs rotations that leave the sentence with the answer whole: posbias "
-            "debias COLLECTION --mode sentences makes them."
-        )
-    answered = answer(verdict.effects[:1], verdict.margin or 0.0, verdict.drawn)
-    headline = _headline(name, answered, verdict)
+    if verdict.reason or not verdict.effects:
+        return [f"{name}: cannot tell, {verdict.reason}."], CUT if verdict.effects else ""
+    headline = _headline(name, verdict)
     if verdict.alike:
         return [headline, SAME_RUN], ""
-    if answered.preference is Preference.NONE:
-        return [headline], ""
-    falls = f"So moved, the passage gains {sized(verdict.effects[1])} ranks."
-    if answered.preference is Preference.UNKNOWN:
-        more = "More queries or rotations help (posbias debias COLLECTION --seed 2)."
-        return [headline], more
-    return [headline, falls], _chosen(HELPS, answered.preference) if answered.exceeds else ""
-
-
-# -- the place in the list -----------------------------------------------------------------------
+    if verdict.preference in NO_PLACE:
+        return [headline], MORE_RUNS if verdict.preference is Preference.UNKNOWN else ""
+    gained = f"So moved, the passage gains {sized(verdict.effects[1])} ranks."
+    return [headline, gained], _chosen(HELPS, verdict.preference) if verdict.exceeds else ""
 
 
 def _on_list(name: str, verdict: Verdict) -> Said:
@@ -371,9 +322,8 @@ def _on_list(name: str, verdict: Verdict) -> Said:
     noise = f"{percent(verdict.noise, 0)} of a list's deviation"
     unsteady = f" It gives other scores when it is asked again ({noise})." if verdict.noise else ""
     if verdict.effects:
-        answered = answer(verdict.effects, ORDER_MARGIN, verdict.drawn)
-        sentence = f"{_headline(name, answered, verdict, about=about)}{unsteady}"
-        return [sentence], "" if answered.preference in HEADLINES else SHUFFLE
+        step = "" if verdict.preference in NO_PLACE else SHUFFLE
+        return [f"{_headline(name, verdict, about=about)}{unsteady}"], step
     if verdict.preference is Preference.NONE:
         alone = "scores each passage by itself, so the order of the list does not matter"
         return [f"{name} {alone}."], ""

@@ -19,20 +19,20 @@ from positionbias.dense.passage_blocks import (
     RowTexts,
     encoded_blocks,
 )
-from positionbias.dense.settings import OnDisk
 from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
 from positionbias.dense.vectors import SHARD_PASSAGES, descending_rows
 from positionbias.models.protocols import Served
 from positionbias.ranking.config import Elsewhere
 
+FLOAT32 = np.dtype("float32")
+
 
 class StreamedVectors:
     """Vectors for a search, without a file; each iteration of ``blocks`` encodes all passages.
 
-    ``texts`` are the texts of the rows of ``collection``; ``precision`` is that of the stored
-    vectors compared with. Several processes encode where ``map_shards`` has them, with the model
-    that each loads as ``elsewhere`` says: the bits are the same. ``encoded``, ``empty`` and
-    ``truncated`` count the passages so far.
+    ``texts`` are the texts of the rows of ``collection``. Several processes encode where
+    ``map_shards`` has them, with the model that each loads as ``elsewhere`` says: the bits are the
+    same.
     """
 
     def __init__(
@@ -41,19 +41,12 @@ class StreamedVectors:
         collection: Collection,
         texts: RowTexts,
         *,
-        precision: OnDisk = "float32",
         elsewhere: Elsewhere | None = None,
         map_shards: MapShards = map,
     ) -> None:
-        self.encoder, self.collection, self.texts, self.precision = (
-            encoder,
-            collection,
-            texts,
-            np.dtype(precision),
-        )
+        self.encoder, self.collection, self.texts = encoder, collection, texts
         self._elsewhere, self._map_shards = elsewhere, map_shards
         self.dimension = encoder.model.dimension
-        self.encoded = self.empty = self.truncated = 0
 
     def __len__(self) -> int:
         return len(self.collection)
@@ -82,26 +75,18 @@ class StreamedVectors:
         if isinstance(self.encoder.model, Served):
             self.encoder.model.begin([len(self)])
         for block in self._encoded(whole):
-            count = len(block.vectors)
-            self.encoded += count
-            self.empty += block.empty
-            self.truncated += block.truncated
-            yield np.arange(block.first, block.first + count), block.vectors
+            yield np.arange(block.first, block.first + len(block.vectors)), block.vectors
 
     def _encoded(self, whole: Rows) -> Iterator[EncodedBlock]:
         if self._map_shards is map:  # one process: texts are read ahead all the way
-            yield from encoded_blocks(
-                self.encoder, self.collection, self.texts, whole, self.precision
-            )
+            yield from encoded_blocks(self.encoder, self.collection, self.texts, whole, FLOAT32)
             return
         load = (
             None
             if self._elsewhere is None
             else EncoderElsewhere(self._elsewhere, self.encoder.config)
         )
-        encode = _Encode(
-            PerProcess(load, self.encoder), self.collection, self.texts, self.precision
-        )
+        encode = _Encode(PerProcess(load, self.encoder), self.collection, self.texts)
         # shards of whole blocks change no batch
         shards = (
             Rows(first, min(first + SHARD_PASSAGES, whole.last))
@@ -118,9 +103,6 @@ class _Encode:
     encoder: PerProcess[SingleVectors]
     collection: Collection
     texts: RowTexts
-    precision: np.dtype
 
     def __call__(self, rows: Rows) -> list[EncodedBlock]:
-        return list(
-            encoded_blocks(self.encoder(), self.collection, self.texts, rows, self.precision)
-        )
+        return list(encoded_blocks(self.encoder(), self.collection, self.texts, rows, FLOAT32))

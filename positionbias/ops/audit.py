@@ -15,7 +15,6 @@ from positionbias.audit.settings import (
     AuditSettings,
     Limits,
     ModelLike,
-    VectorsLike,
 )
 from positionbias.core.errors import PositionBiasError, SettingError, check_type
 from positionbias.core.extras import models_extra
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from positionbias.core.records import Query
     from positionbias.core.run import Run
     from positionbias.core.steps import MapShards
-    from positionbias.dense.vectors import Vectors
     from positionbias.models.checkpoint import Checkpoint
     from positionbias.report.presentation import Study
     from positionbias.report.table import Table
@@ -194,8 +192,7 @@ def audit_systems(
     and page are kept under $POSBIAS_HOME without --out.
 
         posbias audit squad --model minilm --out squad-minilm
-        posbias audit squad --model minilm --retrieve --set vectors=squad-vectors \\
-                --out squad-minilm-retriever
+        posbias audit squad --model minilm --retrieve --out squad-minilm-retriever
         posbias audit squad bm25.run splade.run
 
     Returns:
@@ -288,7 +285,6 @@ def audit_model(
     split: str = "test",
     candidates: RunLike | None = None,
     queries: int | None = None,
-    vectors: VectorsLike | None = None,
     settings: AuditSettings = AuditSettings(),
 ) -> Audit:
     """Audit one model or several on a split, as ``audit_systems`` does.
@@ -298,8 +294,7 @@ def audit_model(
     an encoder (a function ``texts → array`` or an object with ``encode``), or a PyTerrier
     transformer. ``candidates`` are what it re-ranks, by default BM25's. With
     ``AuditSettings(retrieve=True)`` it ranks the whole collection instead, which a model of one
-    vector a text can; ``vectors`` of ``posbias model encode`` spare the encoding of the passages as
-    they are.
+    vector a text can.
 
         found = positionbias.audit_model("minilm", "squad", queries=500)
         print(found.verdict)
@@ -313,7 +308,6 @@ def audit_model(
         split: Whose queries.
         candidates: The run that models re-rank; by default BM25's.
         queries: How many queries to draw by the seed; by default all.
-        vectors: With ``retrieve``, a model's vectors of the passages as they are.
         settings: What is moved, measured and drawn.
 
     Returns:
@@ -341,7 +335,6 @@ def audit_model(
         split=split,
         queries=queries,
         candidates=candidates,
-        vectors=vectors,
     )
     return audit_systems(collection, audited=audited, settings=settings)
 
@@ -418,20 +411,17 @@ def _opened(
     from positionbias.audit.systems import RotatedRun, System
     from positionbias.core.collection import find_collection
     from positionbias.core.run import find_run
-    from positionbias.dense.vectors import Vectors
 
     _refuse_mismatches(runs, audited, settings)
     opened = find_collection(collection)
     loaded = [find_run(run) for run in runs]
     models = [open_model(model, audited.kind, computing) for model in audited.models]
     config = computing.config
-    vectors = audited.vectors
-    if vectors is not None and not isinstance(vectors, Vectors):
-        vectors = Vectors(input_place(vectors))
     if settings.retrieve:  # what cannot be is said before BM25 goes through the collection
-        from positionbias.audit.retriever import check_retrieval
+        from positionbias.dense.single_vectors import SingleVectors
 
-        check_retrieval(models, opened, vectors, config)
+        for model in models:
+            SingleVectors(model, config)
     rule = evidence_rule(opened, settings, computing, map_shards, models)
     spreads = [
         _spread(one, model, audited.kind, computing, map_shards)
@@ -450,7 +440,7 @@ def _opened(
     rotated = [RotatedRun(find_collection(place), find_run(run)) for place, run in audited.rotated]
     systems = [System(run.name, run=run, rotated=rotated) for run in loaded]
     if settings.retrieve:
-        systems += retrievers(models, task, settings.depth, vectors=vectors, spreads=spreads)
+        systems += retrievers(models, task, settings.depth, spreads=spreads)
     else:
         systems += [
             System.of(model, spread=spread) for model, spread in zip(models, spreads, strict=True)
@@ -463,28 +453,25 @@ def retrievers(
     task: Task,
     depth: int,
     *,
-    vectors: Vectors | None = None,
     spreads: Sequence[Spread | None] = (),
 ) -> list[System]:
-    """Return each model as a retriever over the whole collection, with the vectors that it made,
-    and if given the processes that encode with it.
+    """Return each model as a retriever over the whole collection, and if given the processes that
+    encode with it.
 
     Raises:
         InputError, SettingError: as ``Retriever``.
     """
-    from positionbias.audit.retriever import Retriever, made_by
+    from positionbias.audit.retriever import Retriever
     from positionbias.audit.systems import System
 
     systems = []
     for checkpoint, spread in zip(checkpoints, spreads or [None] * len(checkpoints), strict=True):
-        own = vectors if vectors is not None and made_by(vectors, checkpoint) else None
         retriever = Retriever(
             checkpoint,
             task.collection,
             task.queries,
             depth=depth,
             config=task.config,
-            vectors=own,
             spread=spread,
         )
         name = f"{checkpoint.ended_name}, whole collection"
@@ -564,10 +551,6 @@ def _refuse_mismatches(runs: Sequence[RunLike], audited: Audited, settings: Audi
         raise SettingError(
             "--retrieve: wanted a --model that retrieves; found runs alone; they are measured as "
             "they are"
-        )
-    if audited.vectors is not None and not settings.retrieve:
-        raise SettingError(
-            "--vectors: wanted --retrieve beside it; found none; a re-ranker encodes its candidates"
         )
 
 
@@ -650,8 +633,6 @@ def _read(
         # a function has none
         if system.checkpoint is not None and system.checkpoint.manifest.checksum:
             found.append(Read("model", system.checkpoint.path, system.checkpoint.manifest.checksum))
-        if system.retriever is not None and (vectors := system.retriever.vectors) is not None:
-            found.append(Read("vectors", vectors.path, vectors.checksum))
     for place, _ in audited.rotated:
         rotated = find_collection(place)
         found.append(Read("rotated collection", rotated.path, rotated.checksum))

@@ -73,8 +73,8 @@ def response(
         # on the upper side 0.01 of 0.04 is left: a quarter, so 100 · 4²
         ((0.01, -0.03, 0.05), Outcome.CANNOT_TELL, 1_600),
         # beyond the limit: the near end, 0.08 away, must come nearer than 0.06: 100 · (4/3)² =
-        # 177.8
-        ((-0.08, -0.16, 0.0), Outcome.CANNOT_TELL, 178),
+        # 177.8, of which two digits are given
+        ((-0.08, -0.16, 0.0), Outcome.CANNOT_TELL, 180),
         ((0.02, 0.01, 0.03), Outcome.CANNOT_TELL, None),  # at the limit no number would do
         # 0.0001 of 0.1 is left: 100 · 1,000² queries
         ((0.0199, -0.0801, 0.1199), Outcome.CANNOT_TELL, None),

@@ -162,11 +162,10 @@ RUNS = [effect(Contrast.RUNS, NDCG, -0.05, 0.02), effect(Contrast.RUNS, RANKS, -
 ORDER = [effect(Contrast.ORDER, RANKS, 0.1, 0.2), effect(Contrast.ORDER_MIDDLE, RANKS, 0.0, 0.3)]
 BY_HAND = {
     "leans": passage(NONE, moved(0.05, -0.01, 0.02), depth=30, among="bm25"),
-    "front, perhaps small": passage(Preference.FRONT, moved(-0.15, 0.0, 0.1), exceeds=False),
+    "front, perhaps small": passage(Preference.FRONT, moved(-0.15, 0.0, 0.1)),
     "middle": passage(
         Preference.MIDDLE,
         sorted(moved(0.3, 0.5, 0.1), key=lambda one: one.contrast != Contrast.MIDDLE),
-        exceeds=True,
         depth=1_000,
         among="the whole collection",
     ),
@@ -175,7 +174,6 @@ BY_HAND = {
     "unread": passage(
         Preference.UNREAD,
         [*moved(-0.6, 0.0, 0.1), *WITHIN_IT],
-        exceeds=True,
         reads=100.0,
         unread=0.25,
         within=NONE,
@@ -183,7 +181,6 @@ BY_HAND = {
     "unread front": passage(
         Preference.UNREAD,
         [*moved(0.6, 0.0, 0.1), *WITHIN_IT],
-        exceeds=True,
         unread=1.0,
         within=NONE,
         from_end=True,
@@ -191,7 +188,6 @@ BY_HAND = {
     "too long": passage(
         Preference.UNREAD,
         moved(-0.6, 0.0, 0.1),
-        exceeds=True,
         reads=10.0,
         unread=0.95,
         within=UNKNOWN,
@@ -204,7 +200,7 @@ BY_HAND = {
     ),
     "no trial": passage(UNKNOWN, reason=NOTHING_MOVED, queries=0),
     "run alone": passage(UNKNOWN, margin=None, queries=0, drawn=0, reason=ALONE),
-    "runs": passage(Preference.FRONT, RUNS, margin=0.02, exceeds=True, rotations=2),
+    "runs": passage(Preference.FRONT, RUNS, margin=0.02, rotations=2),
     "same run": passage(NONE, RUNS, margin=0.02, rotations=1, alike=True),
     "runs, undefined": passage(
         UNKNOWN,
@@ -214,9 +210,7 @@ BY_HAND = {
         reason="the answers never move",
     ),
     "pointwise": Verdict(LIST, NONE, margin=0.5),
-    "list, unsteady": Verdict(
-        LIST, Preference.ENDS, ORDER[::-1], 0.5, False, 60, drawn=70, noise=0.07
-    ),
+    "list, unsteady": Verdict(LIST, Preference.ENDS, ORDER[::-1], 0.5, 60, drawn=70, noise=0.07),
     "short lists": Verdict(LIST, UNKNOWN, margin=0.5, reason=SHORT_LISTS, noise=0.07),
 }
 
@@ -240,9 +234,7 @@ def test_raw_effects_are_those_of_shares_alone(task: Task) -> None:
     )
     scores = dict(zip(task.query_ids, np.linspace(-2, 1, len(task.query_ids)), strict=True))
     # of raw scores that exclude 0 by another interval than that of the shares
-    verdict = passage(
-        Preference.FRONT, [replace(share, raw=(-0.5, -0.9, -0.1)), ranks, quality], exceeds=True
-    )
+    verdict = passage(Preference.FRONT, [replace(share, raw=(-0.5, -0.9, -0.1)), ranks, quality])
     results = [
         Measurement("mine", RERANKER, verdict),
         Measurement("mine", RERANKER, raw_rows(task, {(Contrast.ENDS, ""): scores}, verdict)),

@@ -12,21 +12,19 @@ import pytest
 
 from positionbias.audit.answers import Contrast, Preference, Question, Verdict
 from positionbias.audit.audit import audit, make_task
-from positionbias.audit.retriever import Retriever, check_retrieval
+from positionbias.audit.retriever import Retriever
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Measurement, System, Task
 from positionbias.audit.words import sentences_of
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import SettingError
 from positionbias.core.records import Query
 from positionbias.core.run import Run
-from positionbias.dense.encode import encode_collection
 from positionbias.firststage.bm25 import retrieve
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.ops.audit import retrievers
 from positionbias.planted.settings import PlantedSettings
-from positionbias.ranking.config import RankingConfig
 from tests.audit.bags import bag_checkpoint
 from tests.audit.tasks import rows_in, same_rows, verdict_of
 from tests.tiny import collection_of, planted
@@ -147,36 +145,6 @@ def test_a_ranking_by_hand_in_two_wordings(tmp_path: Path) -> None:
         [1, 0, 0],
     )
     assert as_they_are["q2"].passage_ids == []  # a query without text ranks nothing
-
-
-def test_vectors_spare_the_first_wording_and_change_nothing(
-    collection: Collection, task: Task, tmp_path: Path
-) -> None:
-    checkpoint = bag_checkpoint("front", 20)
-    vectors = encode_collection(checkpoint, collection, tmp_path / "vectors", on_disk="float32")
-    settings = replace(SETTINGS, needles=5)
-    other = bag_checkpoint("whole")
-    with_them, other_one = retrievers([checkpoint, other], task, 40, vectors=vectors)
-    assert other_one.retriever is not None
-    assert other_one.retriever.vectors is None
-    made = audit(task, retrievers([checkpoint], task, 40), settings)
-    found = audit(task, [with_them], settings)
-    same_rows(task, made, found)
-
-
-def test_vectors_of_another_model_or_another_precision_are_refused(
-    collection: Collection, task: Task, tmp_path: Path
-) -> None:
-    checkpoint = bag_checkpoint("front", 20)
-    vectors = encode_collection(checkpoint, collection, tmp_path / "vectors")
-    with pytest.raises(InputError, match="wanted vectors by the model whole"):
-        check_retrieval([bag_checkpoint("whole")], collection, vectors)
-    half = RankingConfig(precision="bfloat16")
-    with pytest.raises(
-        InputError,
-        match="wanted vectors computed in bfloat16, as the rotated passages will be; found float32",
-    ):
-        Retriever(checkpoint, collection, task.queries, depth=5, config=half, vectors=vectors)
 
 
 def test_what_cannot_retrieve_and_too_little_memory_are_one_line(

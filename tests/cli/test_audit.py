@@ -91,16 +91,11 @@ def test_results_and_page_are_kept_without_out_and_a_second_run_replaces_them(
             "wanted 'nobody' in the module tests.audit.scorers",
         ),
         (("--model", BLIND, "--split", "dev"), "wanted split 'dev'"),
-        (
-            ("--model", BLIND, "--set", "vectors=somewhere"),
-            "vectors: wanted --retrieve beside it",
-        ),
     ],
     ids=[
         "nothing",
         "nobody",
         "split",
-        "vectors",
     ],
 )
 def test_bad_input_is_one_line_with_code_2(

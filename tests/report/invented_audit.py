@@ -72,7 +72,6 @@ def passage_verdict(lean: float) -> Verdict:
         Preference.FRONT if prefers else Preference.NONE,
         effects,
         0.1,
-        value + 0.05 < -0.1 if prefers else None,
         1_944,
         reads=180.0,
         unread=0.117,
@@ -87,7 +86,7 @@ def list_verdict(listwise: bool) -> Verdict:
     if not listwise:
         return Verdict(Question.LIST, Preference.NONE, margin=0.5)
     order = [effect(Contrast.ORDER, "ranks", 1.3, 0.4, queries=150)]
-    return Verdict(Question.LIST, Preference.FIRST, order, 0.5, True, 150, drawn=150)
+    return Verdict(Question.LIST, Preference.FIRST, order, 0.5, 150, drawn=150)
 
 
 def of_run(system: str = "splade.run", verdict: Verdict | None = None) -> Measurement:
@@ -96,9 +95,7 @@ def of_run(system: str = "splade.run", verdict: Verdict | None = None) -> Measur
         effect(Contrast.RUNS, "nDCG@10", -0.03, 0.01, queries=900),
         effect(Contrast.RUNS, "ranks", -0.6, 0.4, queries=900),
     ]
-    usual = Verdict(
-        Question.PASSAGE, Preference.FRONT, effects, 0.02, False, 900, drawn=900, rotations=1
-    )
+    usual = Verdict(Question.PASSAGE, Preference.FRONT, effects, 0.02, 900, drawn=900, rotations=1)
     return Measurement(system, RUN, verdict or usual)
 
 

@@ -77,13 +77,11 @@ def changed(**fields: Any) -> Tile:
 
 
 def test_what_is_open_is_never_good_news() -> None:
-    few = changed(preference=Preference.UNKNOWN, exceeds=None, wanted=2_400)
+    few = changed(preference=Preference.UNKNOWN, wanted=2_400)
     assert (few.answer, few.tone) == (Answered.UNKNOWN, Tone.UNKNOWN)
-    small = changed(exceeds=False)
-    assert small.basis[0] == f"margin perhaps within ±10{NBSP}% of the evidence's worth"
-    assert (
-        changed(preference=Preference.NONE, exceeds=None, unread=None, effects=[]).tone is Tone.GOOD
-    )
+    small = changed(margin=0.4)  # the interval reaches into it
+    assert small.basis[0] == f"margin perhaps within ±40{NBSP}% of the evidence's worth"
+    assert changed(preference=Preference.NONE, unread=None, effects=[]).tone is Tone.GOOD
 
 
 def test_a_run_alone_is_told_to_bring_another() -> None:
