@@ -15,6 +15,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from positionbias.core import stopping
+from positionbias.core.ahead import at_once
 from positionbias.core.errors import PositionBiasError, SettingError
 from positionbias.core.progress import in_worker, is_quiet
 from positionbias.core.steps import MapShards
@@ -57,14 +58,19 @@ def processes(workers: int = 1, *, long: bool = False) -> Iterator[MapShards]:
     """Yield a ``map_shards`` of two arguments whose processes start on first use and serve all
     later maps.
 
-    One item alone is worked on in this process. ``long``: all items are handed out at once, and an
-    error of one ends the others, as nobody would wait hours for them.
+    A function with a true ``in_threads`` computes outside Python's lock, and faster than processes
+    start: threads of this process serve it. One item alone is worked on in this process. ``long``:
+    all items are handed out at once, and an error of one ends the others, as nobody would wait
+    hours for them.
     """
     check_workers(workers)
     with ExitStack() as stack:
         pools: list[ProcessPoolExecutor] = []
 
         def over_processes(function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
+            if getattr(function, "in_threads", False):
+                yield from at_once(function, items, workers, threading.Event())
+                return
             rest = iter(items)
             first = list(islice(rest, 2))
             if len(first) < 2:  # a process takes seconds to start, and one item keeps only one busy

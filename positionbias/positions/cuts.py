@@ -98,14 +98,50 @@ def _portions(starts: np.ndarray, ends: np.ndarray, size: int) -> Iterator[tuple
 
 
 class _Words(NamedTuple):
-    """The words of n passages: the count of each, where its words begin in ``places``, and the
-    places, from the passage's start.
+    """The words of n passages: the count of each, the number of its first word, the places of all
+    words, and what to take from a place to have it from the passage's start.
     """
 
     units: np.ndarray
     first: np.ndarray
-    places: np.ndarray
+    places: np.ndarray | _Marks
     origin: np.ndarray
+
+
+class _Marks:
+    """Places that are marked in a mask, kept as bits. They are numbered from 0, counted and looked
+    up without listing them, as only one word of a passage is asked for.
+    """
+
+    def __init__(self, mask: np.ndarray) -> None:
+        packed = np.packbits(mask, bitorder="little")
+        padding = np.zeros(16 - len(packed) % 8, np.uint8)  # so that the end is within a number
+        self._bits = np.concatenate([packed, padding]).view("<u8")
+        counts = np.cumsum(np.bitwise_count(self._bits), dtype=np.int64)
+        self._before = np.concatenate([[0], counts])  # how many are marked before each number
+
+    def __len__(self) -> int:
+        return int(self._before[-1])
+
+    def count_before(self, places: np.ndarray) -> np.ndarray:
+        """Return how many marks are before these places."""
+        number, bit = np.divmod(places, 64)
+        lower = self._bits[number] & ((np.uint64(1) << bit.astype(np.uint64)) - np.uint64(1))
+        return self._before[number] + np.bitwise_count(lower)
+
+    def __getitem__(self, marks: np.ndarray) -> np.ndarray:
+        """Return the places of these marks."""
+        number = np.searchsorted(self._before, marks, side="right") - 1
+        bits, left = self._bits[number], marks - self._before[number]
+        places = 64 * number
+        for width in (32, 16, 8, 4, 2, 1):  # whether the mark is among the lower or the upper bits
+            lower = bits & np.uint64((1 << width) - 1)
+            count = np.bitwise_count(lower)
+            above = left >= count
+            left = left - above * count
+            bits = np.where(above, bits >> np.uint64(width), lower)
+            places += width * above
+        return places
 
 
 def _draw(words: _Words, draws: np.ndarray, ids: Sequence[bytes], rotation: Rotation) -> Cuts:
@@ -128,24 +164,14 @@ def _by_white_space(
 ) -> Iterator[Cuts]:
     """Yield the cuts of one portion after another."""
     for i, j in _portions(starts, ends, _PORTION):
-        words_of = _white_space_words if j - i > 1 else _white_space_words_by_piece
         words = _with_clusters(
-            words_of(data, starts[i:j], ends[i:j]), data, starts[i:j], ends[i:j], rotation
+            _white_space_words(data, starts[i:j], ends[i:j]),
+            data,
+            starts[i:j],
+            ends[i:j],
+            rotation,
         )
         yield _draw(words, draws[i:j], ids[i:j], rotation)
-
-
-def _white_space_words_by_piece(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Words:
-    """Find the words of one passage piece by piece, to avoid arrays as long as the passage."""
-    number = np.int32 if len(data) < 2**31 else np.int64  # up to one word per two bytes
-    found = [np.empty(0, number)]
-    for first, last in _pieces(data, int(starts[0]), int(ends[0])):
-        places = _white_space_words(data, np.array([first]), np.array([last])).places + (
-            first - starts[0]
-        )
-        found.append(places.astype(number))
-    places = np.concatenate(found)
-    return _Words(np.array([len(places)]), np.zeros(1, np.int64), places, np.zeros(1, np.int64))
 
 
 def _white_space_words(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Words:
@@ -159,18 +185,20 @@ def _white_space_words(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Wo
     word[1:] &= space[:-1]
     inside = starts[starts < ends]
     word[inside] = ~space[inside]  # the byte before a passage is not part of it
-    places = np.flatnonzero(word)
-    first = np.searchsorted(places, starts)
-    return _Words(np.searchsorted(places, ends) - first, first, places, starts)
+    places = _Marks(word)
+    first = places.count_before(starts)
+    return _Words(places.count_before(ends) - first, first, places, starts)
 
 
 def _white_space(block: np.ndarray) -> np.ndarray:
     """Return the mask of bytes of characters that ``\\s`` matches, (n,) bool."""
     space = block <= _SPACE
+    if not block.size:
+        return space
     # control characters that are not spaces
-    if space.any() and ((block < 9) | ((block > 13) & (block < 28))).any():
+    if block.min() < 9 or (block - np.uint8(14) < 14).any():  # below 14, the difference wraps
         space &= ((block >= 9) & (block <= 13)) | (block >= 28)
-    if block.size and block.max() >= 0xC2:
+    if block.max() >= 0xC2:
         _mark(space, block, 0xC2, lambda second, third: (second == 0x85) | (second == 0xA0), 2)
         _mark(space, block, 0xE1, lambda second, third: (second == 0x9A) & (third == 0x80), 3)
         _mark(space, block, 0xE2, _in_general_punctuation, 3)
@@ -245,7 +273,8 @@ def _with_clusters(
         return words
     numbers = np.searchsorted(starts, at, side="right") - 1
     units, first = words.units.copy(), words.first.copy()
-    origin, found, size = words.origin.copy(), [words.places], len(words.places)
+    origin, size = words.origin.copy(), len(words.places)
+    found = [words.places[np.arange(size)]]
     for number in np.unique(numbers[at < ends[numbers]]).tolist():
         places = _places(data[starts[number] : ends[number]].decode(), rotation.words)
         units[number], first[number], origin[number] = len(places), size, 0

@@ -220,9 +220,9 @@ class _Task:
         )
         keep_freed_memory()
         sent: deque[Block] = deque()  # blocks at work; a pipe's bytes are nowhere else
-        pieces = self.map_shards(
-            partial(_piece, rotate, file.packing), self._left(len(file.facts), sent)
-        )
+        white_space = self.form.format == "tsv" and self.rotation.words == "whitespace"
+        piece_of = _Piece(rotate, file.packing, in_threads=white_space)
+        pieces = self.map_shards(piece_of, self._left(len(file.facts), sent))
         for piece, facts in track(pieces, "rotating", self._number_of_blocks(), unit="blocks"):
             block = sent.popleft()
             file.append(spliced(block.read(), piece) if isinstance(piece, Edits) else piece, facts)
@@ -307,15 +307,23 @@ class _Task:
         )
 
 
-def _piece(rotate: Rotate, packing: Packing | None, block: Block) -> tuple[Edits | bytes, Counts]:
-    """Return a block's edits, or its final bytes if it is compressed, which takes longer than
-    sending it.
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """What is computed of a block: its final bytes in threads of this process (``engine.local``),
+    and where they are compressed, which takes longer than sending them; else its edits.
     """
-    keep_freed_memory()
-    edits, counts = rotate(block)
-    return pack(spliced(block.read(), edits), packing) if packing else edits, {
-        "passages": dict(counts)
-    }
+
+    rotate: Rotate
+    packing: Packing | None
+    in_threads: bool
+
+    def __call__(self, block: Block) -> tuple[Edits | bytes, Counts]:
+        keep_freed_memory()
+        data = block.read()
+        edits, counts = self.rotate(replace(block, data=data))
+        final = self.in_threads or self.packing is not None
+        piece = pack(spliced(data, edits), self.packing) if final else edits
+        return piece, {"passages": dict(counts)}
 
 
 def is_raw(place: Place) -> bool:
