@@ -64,7 +64,6 @@ from positionbias.positions.settings import (
     HistogramOptions,
     Matching,
     Placing,
-    RawForm,
     Selection,
 )
 from positionbias.positions.shuffle import SentenceShuffle
@@ -122,7 +121,6 @@ __all__ = [
     "PositionBiasSettings",
     "ProbeSettings",
     "RankingConfig",
-    "RawForm",
     "Reading",
     "RemedySettings",
     "Removing",

@@ -47,7 +47,6 @@ from positionbias.formats.trec_import import import_trec
 from positionbias.formats.trec_topics import read_topics
 from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import RawForm
 
 __all__ = [
     "READERS",
@@ -321,7 +320,7 @@ def _raw(kind: Any, stem: str, *endings: str) -> Callable[[Path, Path, Random], 
         source = _first(folder, stem)
         target = out / f"rotated{random.choice(endings)}"
         size = random.choice((1 << 24, 1, 50))
-        rotated = debias_file(source, target, rotation, RawForm(kind), block_bytes=size)
+        rotated = debias_file(source, target, rotation, kind, block_bytes=size)
         check_raw(kind, source, target, rotated)
 
     return run

@@ -214,13 +214,12 @@ def debias_raw(folder: Path, out: str = "raw-rotated.tsv", *, overwrite: bool = 
     """Rotate a raw file in blocks of a few lines."""
     from positionbias.positions.raw_files import debias_file
     from positionbias.positions.rotate import Rotation
-    from positionbias.positions.settings import RawForm
 
     debias_file(
         folder / "raw.tsv",
         folder / out,
         Rotation(words="whitespace"),
-        RawForm("tsv"),
+        "tsv",
         block_bytes=300,
         overwrite=overwrite,
     )

@@ -94,8 +94,8 @@ def _shape(heads: int, head_size: int) -> Any:
 def _write_tk(folder: Path, place: Path, heads: int, head_size: int) -> None:
     import torch
 
-    from positionbias.models.kernels import kernel_means
-    from positionbias.models.tk import TK
+    from positionbias.models.kernels import KERNEL_MEANS, KERNEL_SIGMA
+    from positionbias.models.tk import PASSAGE_START, TK
 
     place.mkdir(exist_ok=True)
     torch.manual_seed(1)
@@ -116,17 +116,17 @@ def _write_tk(folder: Path, place: Path, heads: int, head_size: int) -> None:
             "heads",
             "head_size",
             "feed_forward",
-            "kernels",
-            "kernel_sigma",
         )
     }
     told |= {
         "words": len(words),
         "query_length": shape.query_length,
         "passage_length": shape.passage_length,
-        "passage_start": shape.passage_start,
+        "passage_start": PASSAGE_START,
+        "kernels": len(KERNEL_MEANS),
+        "kernel_sigma": KERNEL_SIGMA,
+        "means": KERNEL_MEANS,
     }
-    told["means"] = [float(mean) for mean in kernel_means(shape.kernel_layout, shape.kernels)]
     (place / "shape.json").write_text(json.dumps(told), "utf-8")
     torch.save(made, place / "batches.pt")
     torch.save(dict(model.state_dict()), place / "weights.pt")

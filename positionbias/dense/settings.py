@@ -19,15 +19,16 @@ Ann = Literal["hnsw", "ivf"]
 ANN: tuple[Ann, ...] = get_args(Ann)
 DENSE_DEPTH = 1_000  # passages kept a query
 MEMORY = 1.0  # GiB that an exact search may hold
+LINKS, BUILD_WIDTH = 16, 100  # of an HNSW: M and efConstruction
 # prefixes of flags
 _OF_INDEX = {"--memory": ("exact",), "--hnsw": ("hnsw",), "--ivf": ("ivf",), "--index-shards": ANN}
 
 
 @dataclass(frozen=True, slots=True)
 class AnnSettings:
-    """Settings of an index. HNSW: ``links`` per vector (M), ``build_width`` (efConstruction),
-    ``search_width`` (efSearch, at least the depth). IVF: ``lists`` (None or 0: four times the
-    square root of the number of vectors), ``probes`` lists read per query.
+    """Settings of an index. HNSW: ``search_width`` (efSearch, at least the depth). IVF: ``lists``
+    (None or 0: four times the square root of the number of vectors), ``probes`` lists read per
+    query.
 
     ``shards`` are indexes over as many parts of the vectors, each built and searched by one thread;
     what they find is merged. One index is built and searched by ``threads``. With more than one, an
@@ -37,10 +38,6 @@ class AnnSettings:
         SettingError: a number below its minimum.
     """
 
-    links: int = setting(16, "Links per vector (M).", least=2, flags=("--hnsw-links",), shown=False)
-    build_width: int = setting(
-        100, "efConstruction.", least=1, flags=("--hnsw-build-width",), shown=False
-    )
     search_width: int | None = setting(
         None,
         "efSearch.",
@@ -67,9 +64,7 @@ class AnnSettings:
         flags=("--index-shards",),
         shown=False,
     )
-    threads: int = setting(
-        1, "Threads for building and searching.", least=1, flags=("--workers",), hidden=True
-    )
+    threads: int = 1
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -77,7 +72,7 @@ class AnnSettings:
     def built_with(self, kind: Ann, vectors: int) -> dict[str, int]:
         """Return the settings that determine the index of so many vectors."""
         if kind == "hnsw":
-            return {"links": self.links, "build_width": self.build_width}
+            return {"links": LINKS, "build_width": BUILD_WIDTH}
         return {"lists": min(self.lists or max(1, round(4 * vectors**0.5)), max(1, vectors))}
 
     def facts(self, kind: Ann, vectors: int, depth: int) -> dict[str, int]:

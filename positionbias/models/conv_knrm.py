@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from positionbias.models.kernels import KernelPooling, cosine_matrix
+from positionbias.models.kernels import EXACT_SIGMAS, KernelPooling, cosine_matrix
 from positionbias.models.knrm import LOG_SHARE
 from positionbias.models.shapes import ConvKNRMConfig
 from positionbias.models.word_model import WordModel
@@ -46,10 +46,9 @@ class ConvKNRM(WordModel):
         self.convolutions = nn.ModuleList(
             nn.Conv1d(config.dimension, config.filters, length) for length in lengths
         )
-        sigmas = (config.exact_sigma, *[config.kernel_sigma] * (config.kernels - 1))
-        spread = math.sqrt(6 / (len(lengths) ** 2 * config.kernels + 1))
+        spread = math.sqrt(6 / (len(lengths) ** 2 * len(EXACT_SIGMAS) + 1))
         self.pooling = nn.ModuleList(  # of n-grams of h and l words at (h − 1) · H + l − 1
-            KernelPooling("reference", config.kernels, sigmas, scaled=False, spread=spread)
+            KernelPooling(sigmas=EXACT_SIGMAS, scaled=False, spread=spread)
             for _ in range(len(lengths) ** 2)
         )
         self.bias = nn.Parameter(torch.zeros(()))

@@ -48,6 +48,8 @@ from positionbias.text.vocabulary import Vocabulary, known_words
 
 # root mean square of the written values: as GloVe's, and as TK's random word vectors
 DEVIATION = 0.4
+MINIMUM_COUNT = 2  # occurrences from which a word has a vector [decision]
+BATCH_WORDS = 256  # words read together
 PIECES = 64  # pieces read of a word: longer words are addresses and accidents
 _BLOCK = 1 << 14  # rows in double precision at a time
 
@@ -160,16 +162,14 @@ def distil(
             "encoder"
         )
     counts = known_words(collections, None if split is None else (split,))
-    words, rows, unknown = _readable(
-        encoder, Vocabulary.build(counts, minimum=settings.minimum_count).words
-    )
+    words, rows, unknown = _readable(encoder, Vocabulary.build(counts, minimum=MINIMUM_COUNT).words)
     if len(words) <= settings.dimension:
         raise SettingError(
             f"--dimension: wanted fewer than the {len(words):,} words to be distilled; found "
-            f"{settings.dimension}; lower it, or --minimum-count, or give a larger collection"
+            f"{settings.dimension}; lower it, or give a larger collection"
         )
     vectors, kept = principal_components(
-        word_states(encoder, rows, settings.batch_words, threads), settings.dimension
+        word_states(encoder, rows, BATCH_WORDS, threads), settings.dimension
     )
     numbers = np.fromiter((counts[word] for word in words), np.float64, len(words))
     vectors *= frequency_weights(numbers, counts.total(), settings.sif_coefficient)[:, None]

@@ -28,6 +28,7 @@ from positionbias.models.tensors import FIX, load_weights, read_shape, save_tens
 from positionbias.text.vocabulary import PADDING, words_of
 
 GRAPHS = "ngraphs.json"
+DROPOUT = 0.2  # before the last layer, in training
 KEY = 1 << 24  # bound of the two parts of a word's key, which float32 holds exactly
 KNOWN_WORDS = 1 << 16  # words with cached n-graphs
 
@@ -63,8 +64,8 @@ class Duet(nn.Module):
         )
         self.query_dense, self.passage_dense = FastLinear(size, size), FastLinear(size, size)
         self.local_filters = FastLinear(config.passage_length, size)
-        self.local_score = _Score(config.query_length * size, size, config.dropout_rate)
-        self.distributed_score = _Score(config.windows * size, size, config.dropout_rate)
+        self.local_score = _Score(config.query_length * size, size)
+        self.distributed_score = _Score(config.windows * size, size)
         self._known = lru_cache(KNOWN_WORDS)(self._key_and_graphs)
 
     # -- reading -----------------------------------------------------------------------------------
@@ -231,14 +232,14 @@ class _Score(nn.Module):
     in full precision.
     """
 
-    def __init__(self, width: int, size: int, dropout_rate: float) -> None:
+    def __init__(self, width: int, size: int) -> None:
         super().__init__()
         self.hidden = nn.Sequential(
             FastLinear(width, size),
             nn.Tanh(),
             FastLinear(size, size),
             nn.Tanh(),
-            nn.Dropout(dropout_rate),
+            nn.Dropout(DROPOUT),
         )
         self.last = nn.Linear(size, 1)
 

@@ -8,18 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from positionbias.models.shapes import KernelLayout
-
-
-def kernel_means(layout: KernelLayout = "reference", count: int = 11) -> list[float]:
-    """Return the kernels' centres µ, from high to low.
-
-    ``reference`` (the authors' published code): 1, .9, .7 … −.9. ``even`` (the paper's words, "−1
-    to +1"): evenly spaced from 1 to −1.
-    """
-    if layout == "reference":
-        return [1.0, *(0.9 - 1.8 * k / (count - 2) for k in range(count - 1))]
-    return [1.0 - 2.0 * k / (count - 1) for k in range(count)]
+# the papers' and the authors' code: eleven kernels, all as wide; in KNRM's the first is so narrow
+# that only the same word matches
+KERNEL_MEANS = (1.0, 0.9, 0.7, 0.5, 0.3, 0.1, -0.1, -0.3, -0.5, -0.7, -0.9)
+KERNEL_SIGMA = 0.1
+EXACT_SIGMAS = (1e-3, *[KERNEL_SIGMA] * (len(KERNEL_MEANS) - 1))
 
 
 def cosine_matrix(query: Tensor, passage: Tensor) -> Tensor:
@@ -41,25 +34,19 @@ class KernelPooling(nn.Module):
 
     def __init__(
         self,
-        layout: KernelLayout = "reference",
-        count: int = 11,
-        sigma: float | Sequence[float] = 0.1,
+        means: Sequence[float] = KERNEL_MEANS,
+        sigmas: Sequence[float] = (KERNEL_SIGMA,) * len(KERNEL_MEANS),
         *,
         scaled: bool = True,
         spread: float = 0.014,
     ) -> None:
-        """``sigma``: for all kernels, or for each in the order of ``kernel_means``. ``scaled``
-        false: without c_k.
+        """``means`` are the kernels' centres µ, ``sigmas`` their widths. ``scaled`` false: without
+        c_k.
         """
         super().__init__()
-        self.means = kernel_means(layout, count)
-        self.sigmas = (sigma,) * count if isinstance(sigma, int | float) else tuple(sigma)
-        if len(self.sigmas) != count:
-            raise ValueError(
-                f"wanted a width for each of {count} kernels; found {len(self.sigmas)}"
-            )
-        self.scale = nn.Parameter(torch.ones(count)) if scaled else None
-        self.weight = nn.Parameter(torch.empty(count).uniform_(-spread, spread))
+        self.means, self.sigmas = means, sigmas
+        self.scale = nn.Parameter(torch.ones(len(means))) if scaled else None
+        self.weight = nn.Parameter(torch.empty(len(means)).uniform_(-spread, spread))
 
     def forward(self, cosines: Tensor, query_mask: Tensor, passage_mask: Tensor) -> Tensor:
         """``cosines (batch, query_len, passage_len)``, boolean masks, True for terms →
@@ -79,7 +66,7 @@ class _SoftCounts(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, cosines: Tensor, mask: Tensor, means: list[float], sigmas: Sequence[float]
+        ctx: Any, cosines: Tensor, mask: Tensor, means: Sequence[float], sigmas: Sequence[float]
     ) -> Tensor:
         ctx.save_for_backward(cosines, mask)
         ctx.kernels = means, sigmas

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from positionbias.models.kernels import KernelPooling, cosine_matrix
+from positionbias.models.kernels import EXACT_SIGMAS, KernelPooling, cosine_matrix
 from positionbias.models.shapes import KNRMConfig
 from positionbias.models.word_model import WordModel
 from positionbias.text.vocabulary import Vocabulary
@@ -36,11 +36,8 @@ class KNRM(WordModel):
         self, config: KNRMConfig, vocabulary: Vocabulary, word_vectors: np.ndarray | None = None
     ) -> None:
         super().__init__(config, vocabulary, word_vectors)
-        sigmas = (config.exact_sigma, *[config.kernel_sigma] * (config.kernels - 1))
-        spread = math.sqrt(6 / (config.kernels + 1))
-        self.pooling = KernelPooling(
-            "reference", config.kernels, sigmas, scaled=False, spread=spread
-        )
+        spread = math.sqrt(6 / (len(EXACT_SIGMAS) + 1))
+        self.pooling = KernelPooling(sigmas=EXACT_SIGMAS, scaled=False, spread=spread)
         self.bias = nn.Parameter(torch.zeros(()))
 
     def interact(

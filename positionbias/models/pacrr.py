@@ -55,7 +55,7 @@ class PACRR(WordModel):
         self, config: PACRRConfig, vocabulary: Vocabulary, word_vectors: np.ndarray | None = None
     ) -> None:
         super().__init__(config, vocabulary, word_vectors)
-        self.embedding.weight.requires_grad_(config.learn_words)
+        self.embedding.weight.requires_grad_(False)
         self.register_buffer("idf", torch.zeros(len(vocabulary)))
         layers = [
             nn.Conv2d(1, config.filters, size) for size in range(2, config.longest_window + 1)

@@ -26,10 +26,6 @@ class DistilSettings:
         do="0.0001 is usual, 0 gives no weights",
         shown=False,
     )
-    minimum_count: int = setting(
-        2, "Occurrences from which a word has a vector.", least=1, shown=False
-    )
-    batch_words: int = setting(256, "Words read together.", least=1, shown=False)
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -13,8 +13,6 @@ from positionbias.core.settings import check_settings, flag_of, setting
 
 Positions = Literal["sinusoid", "none", "relative"]
 POSITIONS: tuple[Positions, ...] = get_args(Positions)
-KernelLayout = Literal["reference", "even"]
-KERNEL_LAYOUTS: tuple[KernelLayout, ...] = get_args(KernelLayout)
 Head = Literal["linear", "relevance", "transformers"]
 Pooling = Literal["cls", "mean"]
 Similarity = Literal["dot", "cosine"]
@@ -39,20 +37,7 @@ def _size(default: int, help: str) -> Any:
     return setting(default, help, least=1)
 
 
-def _sigma(default: float, help: str) -> Any:
-    # dividing by the square of a narrower one overflows float32
-    return setting(
-        default, help, least=1e-6, wanted="a number from 1e-6", do="the paper's are 0.1 and 0.001"
-    )
-
-
 _WIDTH = "Width of word vectors."
-_KERNELS, _KERNEL_WIDTH = (
-    "Number of kernels, at cosines of 1, 0.9, … −0.9.",
-    "Width of all kernels except the first.",
-)
-_EXACT = "Width of the first kernel, for exact matches."
-_DEVIATION = "Standard deviation of randomly initialised word vectors."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +45,7 @@ class TKConfig(_Shape):
     """TK's shape.
 
     ``positions``: ``sinusoid`` (the paper), ``none``, or ``relative`` (Shaw et al. 2018, up to
-    ``relative_distance`` words apart; 16 as there). ``passage_start``, the first position of a
-    passage, is for ``sinusoid``. ``embedding_deviation`` is used without given word vectors
-    [decision].
+    ``relative_distance`` words apart; 16 as there).
     """
 
     dimension: int = _size(300, _WIDTH)
@@ -70,13 +53,6 @@ class TKConfig(_Shape):
     heads: int = _size(16, "Attention heads of a layer.")
     head_size: int = _size(32, "Width of a head.")
     feed_forward: int = _size(100, "Width of a layer's feed-forward part.")
-    kernels: int = setting(11, "Kernels of the pooling.", least=3, hidden=True)
-    kernel_layout: KernelLayout = setting(
-        "reference",
-        "Means of the 11 kernels: 1, 0.9, 0.7 … −0.9, or evenly from −1 to 1.",
-        choices=KERNEL_LAYOUTS,
-    )
-    kernel_sigma: float = setting(0.1, _KERNEL_WIDTH, above=0, do="the paper's is 0.1", hidden=True)
     positions: Positions = setting(
         "sinusoid",
         "What contextualisation knows of a word's place: sinusoid, the paper's, added to its "
@@ -87,10 +63,6 @@ class TKConfig(_Shape):
     relative_distance: int = _size(16, "Largest distance in words, with --positions relative.")
     query_length: int = _size(30, "Words read of a query.")
     passage_length: int = _size(200, "Words read of a passage.")
-    passage_start: int = setting(
-        500, "First position of a passage.", least=0, do="the paper's is 500", hidden=True
-    )
-    embedding_deviation: float = setting(0.4, _DEVIATION, least=0)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -103,17 +75,11 @@ class TKConfig(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class KNRMConfig(_Shape):
-    """KNRM's shape (the paper's §4.4): 11 kernels, the first at a cosine of 1 and so narrow that
-    only the same word matches.
-    """
+    """KNRM's shape (the paper's §4.4)."""
 
     dimension: int = _size(300, _WIDTH)
-    kernels: int = setting(11, _KERNELS, least=3)
-    kernel_sigma: float = _sigma(0.1, _KERNEL_WIDTH)
-    exact_sigma: float = _sigma(1e-3, _EXACT)
     query_length: int = _size(30, "Words read of a query.")
     passage_length: int = _size(200, "Words read of a passage.")
-    embedding_deviation: float = setting(0.4, _DEVIATION, least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +91,8 @@ class ConvKNRMConfig(_Shape):
     dimension: int = _size(300, _WIDTH)
     longest_ngram: int = _size(3, "Words of the longest n-gram; all are compared.")
     filters: int = _size(128, "Filters of each length, the width of an n-gram.")
-    kernels: int = setting(11, _KERNELS, least=3)
-    kernel_sigma: float = _sigma(0.1, _KERNEL_WIDTH)
-    exact_sigma: float = _sigma(1e-3, _EXACT)
     query_length: int = _size(30, "Words read of a query.")
     passage_length: int = _size(200, "Words read of a passage.")
-    embedding_deviation: float = setting(0.4, _DEVIATION, least=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +110,6 @@ class DuetConfig(_Shape):
     passage_length: int = _size(200, "Words read of a passage.")
     window: int = _size(3, "Words that a filter over n-graphs sees.")
     pooling_window: int = _size(100, "Places of a passage that are pooled together.")
-    dropout_rate: float = setting(
-        0.2,
-        "Dropout before the last layer, in training.",
-        least=0,
-        below=1,
-        wanted="a share from 0 and below 1",
-    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -179,8 +134,6 @@ class PACRRConfig(_Shape):
     """PACRR's shape, with the paper's symbols: ``query_length`` l_q, ``passage_length`` l_d (its
     "firstk": later words are not read; the paper's documents have 800), ``longest_window`` l_g,
     ``filters`` n_f, ``strongest`` n_s.
-
-    ``learn_words``: the paper's word vectors are not learned.
     """
 
     dimension: int = _size(300, _WIDTH)
@@ -189,8 +142,6 @@ class PACRRConfig(_Shape):
     strongest: int = _size(3, "Signals kept of a query word and a size.")
     query_length: int = _size(16, "Words read of a query.")
     passage_length: int = _size(200, "Words read of a passage.")
-    learn_words: bool = setting(False, "Train the word vectors too.", off="fixed-words")
-    embedding_deviation: float = setting(0.4, _DEVIATION, least=0)
 
 
 @dataclass(frozen=True, slots=True)

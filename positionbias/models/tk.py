@@ -30,6 +30,8 @@ from positionbias.models.tk_weights import Setting
 from positionbias.models.word_model import WordModel
 from positionbias.text.vocabulary import PADDING, Vocabulary
 
+PASSAGE_START = 500  # first position of a passage, as in the paper
+
 
 def sinusoid_positions(length: int, dimension: int) -> Tensor:
     """Compute position encodings ``(length, dimension)``: sine half, then cosine half, time scales
@@ -112,7 +114,7 @@ class TK(WordModel):
         self, config: TKConfig, vocabulary: Vocabulary, word_vectors: np.ndarray | None = None
     ) -> None:
         super().__init__(config, vocabulary, word_vectors)
-        length = max(config.query_length, config.passage_start + config.passage_length)
+        length = max(config.query_length, PASSAGE_START + config.passage_length)
         sinusoid = (
             sinusoid_positions(length, config.dimension) if config.positions == "sinusoid" else None
         )
@@ -121,7 +123,7 @@ class TK(WordModel):
         shape = (config.dimension, config.heads, config.head_size, config.feed_forward, distance)
         self.layers = nn.ModuleList(TransformerLayer(*shape) for _ in range(config.layers))
         self.gate = nn.Parameter(torch.tensor(0.5))
-        self.pooling = KernelPooling(config.kernel_layout, config.kernels, config.kernel_sigma)
+        self.pooling = KernelPooling()
         self._spaces: list[Workspace] = []
 
     # -- contextualising ---------------------------------------------------------------------------
@@ -134,7 +136,7 @@ class TK(WordModel):
         """Contextualise passage terms: ``(batch, passage_len) → (batch, passage_len, dim)``;
         positions start at 500.
         """
-        return self._contextualize(numbers, self.config.passage_start + position_offset())
+        return self._contextualize(numbers, PASSAGE_START + position_offset())
 
     def _contextualize(self, numbers: Tensor, start: int) -> Tensor:
         if self._packs(numbers) and not torch.is_grad_enabled():
@@ -207,7 +209,7 @@ class TK(WordModel):
         pairs = [(query, len(queries) + number) for number, query in enumerate(asked.tolist())]
         setting = self._setting(
             (0, queries.shape[1]),
-            (self.config.passage_start + position_offset(), passages.shape[1]),
+            (PASSAGE_START + position_offset(), passages.shape[1]),
         )
         shape = (len(passages), queries.shape[1], passages.shape[1])
         found = cosines(pack, pairs, shape, self._parameters_of(pack), setting)

@@ -28,6 +28,9 @@ GROUP = 8
 WIDTH = 8
 
 
+DEVIATION = 0.4  # of randomly initialised word vectors [decision]
+
+
 class WordModel(nn.Module):
     """A model over word vectors. It reads word numbers of its vocabulary; 0 is padding and is
     masked everywhere.
@@ -45,7 +48,7 @@ class WordModel(nn.Module):
         self, config: Any, vocabulary: Vocabulary, word_vectors: np.ndarray | None = None
     ) -> None:
         """``word_vectors (len(vocabulary), dimension)`` initialise the embedding; None: normal,
-        with the configured deviation.
+        with ``DEVIATION``.
         """
         super().__init__()
         self.config, self.vocabulary = config, vocabulary
@@ -54,7 +57,7 @@ class WordModel(nn.Module):
         )
         with torch.no_grad():
             if word_vectors is None:
-                self.embedding.weight.normal_(0.0, config.embedding_deviation)
+                self.embedding.weight.normal_(0.0, DEVIATION)
             else:
                 self.embedding.weight.copy_(
                     torch.from_numpy(np.asarray(word_vectors, dtype=np.float32))

@@ -12,10 +12,10 @@ from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Overwrite, SavedTo, Sources, operation
 from positionbias.core.outcome import Measurements, save_if_asked
 from positionbias.core.places import Place
-from positionbias.core.settings import Setting, given_flags
+from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import HistogramOptions, RawForm
+from positionbias.positions.settings import RAW_FORMATS, HistogramOptions, RawFormat
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -86,7 +86,13 @@ def debias(
     ],
     *,
     rotation: Rotation = Rotation(),
-    raw: RawForm = RawForm(),
+    format: Annotated[
+        RawFormat | None,
+        Setting(
+            "Format of a raw file; by default from its name and content. Required for a pipe.",
+            choices=RAW_FORMATS,
+        ),
+    ] = None,
     engine: Engine = Engine(),
     out: Annotated[
         Place | None,
@@ -131,11 +137,11 @@ def debias(
 
     if isinstance(collection, str | Path) and is_raw(collection):
         return engine.write(
-            partial(rotate_raw, collection, out, rotation, raw), overwrite=overwrite
+            partial(rotate_raw, collection, out, rotation, format), overwrite=overwrite
         )
-    for flag in given_flags(raw):
+    if format is not None:
         raise SettingError(
-            f"{flag}: wanted a raw file; found the collection {collection}; leave it out"
+            f"--format: wanted a raw file; found the collection {collection}; leave it out"
         )
     from positionbias.positions.debias import debias_collection
 

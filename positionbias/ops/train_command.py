@@ -106,13 +106,9 @@ def _refuse_idle(plan: TrainPlan) -> None:
     """
     if plan.validation_candidates is None:
         refuse_validating("no --validation-candidates")
-    for flag, loss in (("--temperature", "kl"), ("--hinge-margin", "hinge")):
-        if plan.training.loss != loss:
-            refuse_idle(
-                [flag],
-                wanted=f"--loss {loss}, which it is of",
-                found=f"--loss {plan.training.loss}",
-            )
+    if plan.training.loss != "kl":
+        found = f"--loss {plan.training.loss}"
+        refuse_idle(["--temperature"], wanted="--loss kl, which it is of", found=found)
     if isinstance(plan.model, TKConfig) and plan.model.positions != "relative":
         found = f"--positions {plan.model.positions}"
         refuse_idle(

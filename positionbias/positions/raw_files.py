@@ -57,7 +57,7 @@ from positionbias.positions.raw_jsonl import rotate_jsonl
 from positionbias.positions.raw_tsv import rotate_tsv
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotation_facts import add_rotation, rotation_notes
-from positionbias.positions.settings import RawForm
+from positionbias.positions.settings import RawFormat
 
 PIPE = "-"
 
@@ -142,7 +142,7 @@ def debias_file(
     source: Path | Pipe,
     out: Path | Pipe,
     rotation: Rotation,
-    form: RawForm,
+    format: RawFormat | None = None,
     *,
     map_shards: MapShards = map,
     overwrite: bool = False,
@@ -158,17 +158,14 @@ def debias_file(
     Raises:
         InputError: the source is empty or not in its format (with the line).
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
-        SettingError: keys of TSV, which has none.
     """
-    if form.format is None and isinstance(source, Path):
-        form = replace(form, format=format_of(source))
-    if form.format == "tsv" and form.names_fields:
-        raise SettingError(
-            "--id-field, --text-field: wanted neither with tsv; found one or both; leave them out"
-        )
+    if format is None and isinstance(source, Path):
+        format = format_of(source)
     if isinstance(out, Path):
         refuse_existing(out, overwrite=overwrite, folder=False)
-    task = _Task(source, out, rotation, form, map_shards, overwrite, provenance or {}, block_bytes)
+    task = _Task(
+        source, out, rotation, format, map_shards, overwrite, provenance or {}, block_bytes
+    )
     if isinstance(source, Path) and isinstance(out, Path):
         return task.lines_resumed()
     return task.lines_streamed()
@@ -181,7 +178,7 @@ class _Task:
     source: Path | Pipe
     out: Path | Pipe
     rotation: Rotation
-    form: RawForm
+    format: RawFormat | None
     map_shards: MapShards
     overwrite: bool
     provenance: JsonObject
@@ -213,14 +210,12 @@ class _Task:
         return self._at_once(fill)
 
     def _append_lines(self, file: OrderedFile) -> None:
-        rotate: Rotate = (
-            partial(rotate_tsv, self.rotation)
-            if self.form.format == "tsv"
-            else partial(rotate_jsonl, self.rotation, self.form)
+        rotate: Rotate = partial(
+            rotate_tsv if self.format == "tsv" else rotate_jsonl, self.rotation
         )
         keep_freed_memory()
         sent: deque[Block] = deque()  # blocks at work; a pipe's bytes are nowhere else
-        white_space = self.form.format == "tsv" and self.rotation.words == "whitespace"
+        white_space = self.format == "tsv" and self.rotation.words == "whitespace"
         piece_of = _Piece(rotate, file.packing, in_threads=white_space)
         pieces = self.map_shards(piece_of, self._left(len(file.facts), sent))
         for piece, facts in track(pieces, "rotating", self._number_of_blocks(), unit="blocks"):
@@ -261,7 +256,7 @@ class _Task:
         return place.name if isinstance(place, Pipe) else str(place)
 
     def _settings(self) -> JsonObject:
-        return {**asdict(self.rotation), **asdict(self.form)}
+        return {**asdict(self.rotation), "format": self.format}
 
     def _job(self) -> JsonObject:
         assert isinstance(self.source, Path)
@@ -344,7 +339,7 @@ def is_raw(place: Place) -> bool:
 
 
 def rotate_raw(
-    given: Place, out: Place | None, rotation: Rotation, form: RawForm, **writing: Any
+    given: Place, out: Place | None, rotation: Rotation, format: RawFormat | None, **writing: Any
 ) -> RotatedFile:
     """Rotate a raw file into ``out``, or a pipe into standard output.
 
@@ -353,7 +348,7 @@ def rotate_raw(
     """
     path = Path(given)
     is_file = given != PIPE and path.is_file()
-    if form.format is None and not is_file:
+    if format is None and not is_file:
         raise SettingError(
             "--format: wanted tsv or jsonl for a pipe, whose name says nothing; found none; give it"
         )
@@ -364,7 +359,7 @@ def rotate_raw(
         )
     place = Pipe.to_stdout() if out is None or out == PIPE else Path(out)
     source = path if is_file else Pipe.from_stdin() if given == PIPE else Pipe.named(path)
-    rotated = debias_file(source, place, rotation, form, **writing)
+    rotated = debias_file(source, place, rotation, format, **writing)
     if isinstance(place, Path):
         hint(f"written to {pasted(place)}, and what made it to {pasted(place)}.manifest.json")
     return rotated

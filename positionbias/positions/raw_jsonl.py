@@ -1,5 +1,4 @@
-"""Rotate raw JSON lines, one object a line, with the passage's id and text under known or given
-keys.
+"""Rotate raw JSON lines, one object a line, with the passage's id and text under known keys.
 
 Known are the keys of BEIR (_id, text), Pyserini (id, contents), MS MARCO v2 (pid, passage; docid,
 segment) and similar ones, and the rows of MS MARCO QA, whose passages[].passage_text are all
@@ -22,7 +21,6 @@ from positionbias.core.json_text import DECODER
 from positionbias.positions.cuts import byte_cuts, fates, laid_out
 from positionbias.positions.raw_edits import Edits
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import RawForm
 
 # the default is the first of these in a record
 ID_FIELDS = ("_id", "id", "pid", "passage_id", "docid", "doc_id", "docno")
@@ -37,7 +35,7 @@ _MEMBER = re.compile(r'"((?:[^"\\\x00-\x1f]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*')
 _NEXT = re.compile(r"[ \t\r\n]*([,}\]])[ \t\r\n]*")
 _scan = DECODER.scan_once  # type: ignore[attr-defined]
 _FIX = "fix the file, or give its --format"
-_NAME = "fix the file, or name its keys with --id-field and --text-field"
+_NAME = "fix the file, or import it as a table, where keys are named"
 
 
 class _Value(NamedTuple):
@@ -63,7 +61,7 @@ class _Unusable(ValueError):
     """A line without the wanted content: what was wanted and found; the caller knows the line."""
 
 
-def rotate_jsonl(rotation: Rotation, form: RawForm, block: Block) -> tuple[Edits, Counter[str]]:
+def rotate_jsonl(rotation: Rotation, block: Block) -> tuple[Edits, Counter[str]]:
     """Return the cuts of the block's passages, and the passages counted by fate.
 
     Raises:
@@ -78,7 +76,7 @@ def rotate_jsonl(rotation: Rotation, form: RawForm, block: Block) -> tuple[Edits
     for number, (start, line) in enumerate(_lines(block, data, begin)):
         if line.strip(" \t\r"):
             try:
-                found += _passages(line, form)
+                found += _passages(line)
             except _Unusable as error:
                 wanted, what = error.args
                 raise block.bad_line(number, wanted=wanted, found=what, do=_NAME) from None
@@ -160,21 +158,21 @@ def _place(written: str, characters: int) -> int:
     return at + characters
 
 
-def _passages(line: str, form: RawForm) -> Iterator[_Found]:
+def _passages(line: str) -> Iterator[_Found]:
     """Yield the passages of one line, from left to right."""
     members, end = _members(line, 0)
     if end != len(line):
         raise ValueError(f"more after the object, from character {end + 1:,}")
     nested = members.get("passages")
-    if nested is not None and not form.names_fields and isinstance(nested.value, list | dict):
+    if nested is not None and isinstance(nested.value, list | dict):
         query = members.get("query_id")
         key = _key("query_id", query.value if query else None)
         texts = sorted(_nested_texts(line, nested), key=lambda value: value.start)
         for index, text in enumerate(texts):
             yield _found("passage_text", text, key + b"\x1f%d" % index)
         return
-    id_field = _field(members, form.id_field, ID_FIELDS, "--id-field")
-    text_field = _field(members, form.text_field, TEXT_FIELDS, "--text-field")
+    id_field = _field(members, ID_FIELDS, "id")
+    text_field = _field(members, TEXT_FIELDS, "text")
     yield _found(text_field, members[text_field], _key(id_field, members[id_field].value))
 
 
@@ -195,13 +193,12 @@ def _nested_texts(line: str, nested: _Value) -> Iterator[_Value]:
         yield text
 
 
-def _field(members: dict[str, _Value], given: str | None, known: tuple[str, ...], flag: str) -> str:
-    names = (given,) if given is not None else known
-    for name in names:
+def _field(members: dict[str, _Value], known: tuple[str, ...], what: str) -> str:
+    for name in known:
         if name in members:
             return name
     there = ", ".join(map(repr, members)) or "none"
-    raise _Unusable(f"a key for {flag} ({', '.join(names)})", f"the keys {there[:200]}")
+    raise _Unusable(f"a key for the {what} ({', '.join(known)})", f"the keys {there[:200]}")
 
 
 def _key(name: str, value: Any) -> bytes:

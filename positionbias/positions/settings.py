@@ -21,10 +21,6 @@ from positionbias.core.splitter import USUAL_WORDS
 from positionbias.positions.density import Density
 from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod
 
-Matches = Literal["all", "first", "last"]
-MATCHES: tuple[Matches, ...] = get_args(Matches)
-Point = Literal["start", "midpoint"]
-POINTS: tuple[Point, ...] = get_args(Point)
 Several = Literal["all", "any"]
 SEVERAL: tuple[Several, ...] = get_args(Several)
 RawFormat = Literal["tsv", "jsonl"]
@@ -35,28 +31,12 @@ RAW_FORMATS: tuple[RawFormat, ...] = get_args(RawFormat)
 class Matching:
     """Settings of matching answers to words.
 
-    In the paper all matches count. ``offsets`` False ignores the source's offsets and matches every
-    answer.
-
     Raises:
-        SettingError: an unknown method or choice of matches.
+        SettingError: an unknown method.
     """
 
     words: WordMethod = setting(USUAL_WORDS, WORDS_HELP, choices=WORD_METHODS, shown=False)
-    matches: Matches = setting(
-        "all",
-        "Matches to count for an answer that occurs several times. Only where offsets are not "
-        "used.",
-        choices=MATCHES,
-        shown=False,
-    )
     fold_case: bool = setting(False, "Ignore case when matching.", shown=False)
-    offsets: bool = setting(
-        True,
-        "Match every answer, even if the source gives its place.",
-        flags=("--no-offsets",),
-        shown=False,
-    )
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -71,9 +51,6 @@ class HistogramOptions:
     """
 
     matching: Matching = field(default_factory=Matching)
-    point: Point = setting(
-        "start", "Position of an answer: its first word, or its middle.", choices=POINTS
-    )
     bins: int = setting(20, "Bins from a passage's start to its end.", least=1, most=1_000)
     resamples: int = setting(
         1_000, "Resamples of the passages for the intervals.", least=100, shown=False
@@ -209,33 +186,3 @@ class Placing:
             "seed": self.seed,
         }
         return {"density": self.density.record(), **given}
-
-
-@dataclass(frozen=True, slots=True)
-class RawForm:
-    """The format of a raw file, and the keys of its ids and texts.
-
-    Raises:
-        SettingError: an unknown format.
-    """
-
-    format: RawFormat | None = setting(
-        None,
-        "Format of a raw file; by default from its name and content. Required for a pipe.",
-        choices=RAW_FORMATS,
-        shown=True,
-    )
-    id_field: str | None = setting(
-        None, "Key of ids in JSON lines, if not a known one.", metavar="KEY", shown=False
-    )
-    text_field: str | None = setting(
-        None, "Key of texts in JSON lines, if not a known one.", metavar="KEY", shown=False
-    )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-
-    @property
-    def names_fields(self) -> bool:
-        """Return True if a key was named."""
-        return self.id_field is not None or self.text_field is not None

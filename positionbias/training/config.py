@@ -58,7 +58,7 @@ LOSSES = {
 }
 
 # settings that change the speed or safety of a training, not its result
-_MEANS = ("threads", "read_ahead", "save_every", "save_minutes")
+_MEANS = ("threads", "save_every", "save_minutes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class TrainConfig:
     ``clip`` bounds the norm of a step's gradient; 0 means no limit.
 
     ``loss`` is one of ``LOSSES``; None is the model's own: pointwise where its scores are
-    log-probabilities, else hinge, with its ``hinge_margin``; ``temperature`` is that of kl. A
+    log-probabilities, else hinge; ``temperature`` is that of kl. A
     training has at most ``max_steps`` steps, or with ``epochs`` those of so many passes over the
     groups.
 
@@ -95,10 +95,9 @@ class TrainConfig:
     model's depth is always tuned on all. ``probe_passages`` is the fixed sample for MATS; 0 turns
     it off.
 
-    The rest affects only speed and the cost of an interruption: ``read_ahead`` batches are read in
-    the background, the state is saved at each validation, every ``save_every`` steps (0: never) and
-    after ``save_minutes`` (0: never); ``threads`` 0 is torch's default. (Another number of threads
-    may round differently.)
+    The rest affects only speed and the cost of an interruption: the state is saved at each
+    validation, every ``save_every`` steps (0: never) and after ``save_minutes`` (0: never);
+    ``threads`` 0 is torch's default. (Another number of threads may round differently.)
     """
 
     SHOWN = False
@@ -130,7 +129,6 @@ class TrainConfig:
         absent="hinge; pointwise for mono_t5",
         shown=True,
     )
-    hinge_margin: float = setting(1.0, "Margin of the pairwise hinge loss.", above=0)
     temperature: float = setting(1.0, "Temperature of the softmax in kl.", above=0)
     consistency: float = setting(
         0.0,
@@ -156,9 +154,7 @@ class TrainConfig:
         2_000, "Steps between validations; without any, between lines of the log.", least=1
     )
     patience: int = setting(30, "Validations without a better nDCG@10 before stopping.", least=1)
-    least_depth: int = setting(
-        1, "Shallowest re-ranking depth tried in validation.", least=1, hidden=True
-    )
+    least_depth: int = 1
     most_depth: int = setting(100, "Deepest re-ranking depth tried in validation.", least=1)
     validation_queries: int | None = setting(
         None,
@@ -200,7 +196,6 @@ class TrainConfig:
         least=1,
         shown=False,
     )
-    read_ahead: int = setting(4, "Batches read in the background; 0: none.", least=0, shown=False)
     save_every: int = setting(
         0, "Steps between saves for --resume; 0: only by time.", least=0, shown=False
     )
@@ -217,9 +212,9 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         check_settings(self)
-        if self.least_depth > self.most_depth:
-            wanted, found = f"at most --most-depth ({self.most_depth})", f"{self.least_depth}"
-            raise SettingError(f"--least-depth: wanted {wanted}; found {found}; lower it")
+        if not 1 <= self.least_depth <= self.most_depth:
+            wanted, found = f"from 1 to --most-depth ({self.most_depth})", f"{self.least_depth}"
+            raise SettingError(f"least_depth: wanted {wanted}; found {found}; give another")
         if not 0 <= self.warmup_share <= 1 or (self.warmup_share and self.warmup_steps):
             found = f"{self.warmup_share}" + (
                 f" beside --warmup-steps {self.warmup_steps}" if self.warmup_steps else ""

@@ -38,6 +38,8 @@ from positionbias.training.state import (
 from positionbias.training.trainer import Trainer
 from positionbias.training.validation import MEASURED, Validation, first_stage, validate
 
+READ_AHEAD = 4  # batches read in the background
+
 
 def train(
     model: Ranker,
@@ -98,7 +100,7 @@ def train(
             look(None)
         bar.advance(record.step)
         stream = _batches(model, texts, config, devices, (record.epoch, record.batch), quiet)
-        with closing(ahead(stream, config.read_ahead) if config.read_ahead else stream) as read:
+        with closing(ahead(stream, READ_AHEAD)) as read:
             while not record.stopped:
                 rate = trainer.step(list(islice(read, config.accumulate)))
                 bar.advance()

@@ -152,7 +152,7 @@ def _taught(of: Scored) -> Tensor:
 
 # named as in ``config.LOSSES``
 FUNCTIONS: Mapping[str, Callable[[Scored, TrainConfig], Tensor]] = {
-    "hinge": lambda of, config: pairwise_hinge(of.student, config.hinge_margin, of.there),
+    "hinge": lambda of, config: pairwise_hinge(of.student, there=of.there),
     "pointwise": lambda of, config: pointwise(of.student, of.there),
     "lce": lambda of, config: lce(of.student, of.there),
     "margin_mse": lambda of, config: margin_mse(of.student, _taught(of), of.there),

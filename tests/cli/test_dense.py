@@ -66,8 +66,8 @@ def test_from_a_collection_to_a_run(
     [
         (["--set", "k1=1"], "k1: wanted no --vectors beside it; found them"),
         (
-            ["--set", "hnsw_links=16"],
-            "hnsw_links: wanted index hnsw beside it; found index exact; leave it out",
+            ["--set", "hnsw_search_width=16"],
+            "hnsw_search_width: wanted index hnsw beside it; found index exact; leave it out",
         ),
         (
             ["--set", "index=hnsw", "--set", "ivf_lists=3"],

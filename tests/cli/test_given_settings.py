@@ -111,8 +111,8 @@ def test_help_all_lists_the_settings_of_a_kind(run_posbias: RunPosbias) -> None:
     help, every = (run_posbias("train", "tk", flag).stdout for flag in ("--help", "--help-all"))
     assert every.startswith(help)
     listed = every.removeprefix(help)
-    assert {"warmup_share", "kernel_layout"} <= set(listed.split())
-    assert "kernel_layout" not in run_posbias("train", "bert_cat", "--help-all").stdout
+    assert {"warmup_share", "feed_forward"} <= set(listed.split())
+    assert "feed_forward" not in run_posbias("train", "bert_cat", "--help-all").stdout
 
 
 def test_settings_of_a_studys_models_are_printed_too(

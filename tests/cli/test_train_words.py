@@ -140,7 +140,6 @@ def test_trained_and_re_ranked_with(
             ("duet", "--set", "pooling_window=300"),
             "passage_length: wanted at least the 302 words of a window; found 200",
         ),
-        (("knrm", "--set", "kernels=1"), "kernels: wanted at least 3; found 1"),
     ],
 )
 def test_what_is_refused(

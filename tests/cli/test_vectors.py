@@ -50,10 +50,7 @@ def test_distil(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture
     ("more", "complaint"),
     [
         ((), "--dimension: wanted at most 16, the width of "),
-        (
-            ("--dimension", 4, "--set", "minimum_count=4"),
-            "--dimension: wanted fewer than the 2 words",
-        ),
+        (("--dimension", 11), "--dimension: wanted fewer than the 11 words"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

@@ -19,7 +19,6 @@ from positionbias.formats.json_lines import json_lines
 from positionbias.leakage.pairs import read_pairs
 from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import RawForm
 
 READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     "json": ('{"a": 1, "b": 2, "a": 3}', read_json),
@@ -34,11 +33,11 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
     ),
     "debias jsonl": (
         '{"id": "1", "text": "one two three", "text": "four five six"}',
-        lambda path: debias_file(path, path.with_name("out"), Rotation(), RawForm("jsonl")),
+        lambda path: debias_file(path, path.with_name("out"), Rotation(), "jsonl"),
     ),
     "debias jsonl, inside": (
         '{"id": "1", "a": {"a": 1, "a": 2}, "text": "four five six"}',
-        lambda path: debias_file(path, path.with_name("out"), Rotation(), RawForm("jsonl")),
+        lambda path: debias_file(path, path.with_name("out"), Rotation(), "jsonl"),
     ),
 }
 

@@ -32,7 +32,6 @@ from positionbias.engine.choose import open_engine
 from positionbias.positions.debias import debias
 from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import RawForm
 
 from .session import assert_within, processes_of_session
 
@@ -121,7 +120,7 @@ def rotate_file(source: Path, map_shards: MapShards, out: Path) -> None:
         source,
         out,
         Rotation(words="whitespace"),
-        RawForm("tsv"),
+        "tsv",
         map_shards=map_shards,
         block_bytes=1 << 20,
     )

@@ -45,10 +45,10 @@ def test_settings_of_one_model_and_of_all() -> None:
 def test_values_by_their_kind() -> None:
     (tk,) = with_assignments(
         MODELS[:1],
-        ("kernel_layout=even", "tk.learning_rate=1e-3", "learning_rate=none", "precision=bfloat16"),
+        ("positions=none", "tk.learning_rate=1e-3", "learning_rate=none", "precision=bfloat16"),
     )
-    assert (tk.model.kernel_layout, tk.training.learning_rate, tk.training.precision) == (
-        "even",
+    assert (tk.model.positions, tk.training.learning_rate, tk.training.precision) == (
+        "none",
         None,
         "bfloat16",
     )
@@ -73,7 +73,10 @@ def test_values_by_their_kind() -> None:
         ("depht=3", "--set: wanted a setting of one of the models: batch_size, .*; found 'depht'"),
         ("tk.seed=3", "found 'seed'"),
         ("batch_size=many", "--set tk.batch_size: wanted a whole number; found 'many'"),
-        ("tk.kernel_layout=odd", "--set tk.kernel_layout: wanted reference or even; found 'odd'"),
+        (
+            "tk.positions=odd",
+            "--set tk.positions: wanted sinusoid or none or relative; found 'odd'",
+        ),
         ("batch_size=0", "--set tk.batch_size: wanted at least 1; found 0"),
     ],
 )

@@ -40,12 +40,11 @@ from pathlib import Path
 from positionbias.engine.choose import open_engine
 from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import RawForm
 
 if __name__ == "__main__":
     with open_engine("local", 2) as map_shards:
         rotation = Rotation(words="whitespace")
-        debias_file(Path(sys.argv[1]), Path(sys.argv[2]), rotation, RawForm("tsv"), \
+        debias_file(Path(sys.argv[1]), Path(sys.argv[2]), rotation, "tsv", \
 map_shards=map_shards, block_bytes={5 << 15})
 """
 

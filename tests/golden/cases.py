@@ -30,10 +30,10 @@ def shown(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 
 def histogram(inputs: Inputs, out: Path) -> Sequence[Any]:
-    middle = s.HistogramOptions(point="midpoint", bins=7)
+    coarse = s.HistogramOptions(bins=7)
     return [
         pb.histogram([inputs.planted, inputs.rotated]).to_frame(),
-        pb.histogram([inputs.planted], splits=["test"], options=middle).to_frame(),
+        pb.histogram([inputs.planted], splits=["test"], options=coarse).to_frame(),
     ]
 
 

@@ -13,6 +13,7 @@ import torch
 
 from positionbias.core.errors import InputError
 from positionbias.models.conv_knrm import ConvKNRM
+from positionbias.models.kernels import EXACT_SIGMAS, KernelPooling
 from positionbias.models.protocols import pad_rows
 from positionbias.models.shapes import ConvKNRMConfig
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary
@@ -35,7 +36,7 @@ def model(
 def test_a_score_worked_by_hand() -> None:
     # words of one number: 2 is 1, 3 is 2; two filters; the query is word 2, the passage words 3 2
     made = model(
-        ConvKNRMConfig(dimension=1, longest_ngram=2, filters=2, kernels=3),
+        ConvKNRMConfig(dimension=1, longest_ngram=2, filters=2),
         [[0.0], [0.0], [1.0], [2.0], *[[0.0]] * 6],
     )
     one, two = made.convolutions
@@ -54,7 +55,9 @@ def test_a_score_worked_by_hand() -> None:
     total = 0.0
     for h, k in ((1, 1), (1, 2), (2, 1), (2, 2)):
         weight = next(weights)
-        made.pooling[(h - 1) * 2 + k - 1].weight.data = torch.tensor(weight)
+        pooling = KernelPooling((1, 0.9, -0.9), EXACT_SIGMAS[:3], scaled=False)
+        pooling.weight.data = torch.tensor(weight)
+        made.pooling[(h - 1) * 2 + k - 1] = pooling
         for mean, sigma, w in zip((1.0, 0.9, -0.9), (0.001, 0.1, 0.1), weight, strict=True):
             soft = 0.0
             for a, b in ((a, b) for a in query[h] for b in passage[k]):

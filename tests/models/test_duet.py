@@ -16,9 +16,7 @@ from positionbias.models.duet import Duet
 from positionbias.models.ngraphs import NGraphs, graphs_of
 from positionbias.models.shapes import DuetConfig
 
-SMALL = DuetConfig(
-    filters=5, query_length=4, passage_length=8, window=3, pooling_window=4, dropout_rate=0.0
-)
+SMALL = DuetConfig(filters=5, query_length=4, passage_length=8, window=3, pooling_window=4)
 COUNTS = {"lamp": 3, "gate": 2, "bridge": 1, "tower": 1, "oil": 2, "iron": 1}
 TEXTS = [
     "lamp",

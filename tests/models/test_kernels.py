@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
 import torch
 from torch import Tensor
 
-from positionbias.models.kernels import KernelPooling, cosine_matrix, kernel_means
+from positionbias.models.kernels import KernelPooling, cosine_matrix
 
 NOTHING = math.log(1e-10)  # −23.0259: what a kernel gives that meets no cosine
 
 
 def pooling(
-    count: int, weights: list[float], scale: list[float] | None = None, *, layout: str = "reference"
+    weights: list[float], scale: list[float] | None = None, means: Sequence[float] = (1, 0.9, -0.9)
 ) -> KernelPooling:
-    made = KernelPooling(layout, count)  # type: ignore[arg-type]
+    made = KernelPooling(means, [0.1] * len(means))
     made.weight.data = torch.tensor(weights, dtype=torch.float32)
-    made.scale.data = torch.tensor(scale or [1.0] * count)
+    made.scale.data = torch.tensor(scale or [1.0] * len(means))
     return made
 
 
 def mask(*rows: list[int]) -> Tensor:
     return torch.tensor(rows, dtype=torch.bool)
-
-
-def test_centres_of_both_layouts() -> None:
-    assert kernel_means("reference") == pytest.approx(
-        [1, 0.9, 0.7, 0.5, 0.3, 0.1, -0.1, -0.3, -0.5, -0.7, -0.9]
-    )
-    assert kernel_means("even") == pytest.approx(
-        [1, 0.8, 0.6, 0.4, 0.2, 0, -0.2, -0.4, -0.6, -0.8, -1]
-    )
-    assert kernel_means("reference", 3) == pytest.approx([1, 0.9, -0.9])
-    assert kernel_means("even", 3) == [1, 0, -1]
 
 
 def test_cosines_by_hand() -> None:
@@ -49,7 +39,7 @@ def test_cosines_by_hand() -> None:
 
 def test_the_learned_scale_stands_inside_the_logarithm() -> None:
     # log(e · e^−12.5) = −11.5; nothing, a hundredfold, is still below the clamp
-    scaled = pooling(3, [1, 2, 4], [math.e, 1.0, 100.0], layout="even")
+    scaled = pooling([1, 2, 4], [math.e, 1.0, 100.0], means=(1, 0, -1))
     score = scaled(torch.tensor([[[0.5]]]), mask([1]), mask([1])).item()
     assert score == pytest.approx(-11.5 * 1 + -12.5 * 2 + NOTHING * 4, abs=1e-4)
 
@@ -64,13 +54,13 @@ def test_two_by_two_scored_by_hand() -> None:
     # clamped
     bump = math.log(1 + math.exp(-0.5))
     expected = (0 + bump) * 1 + (-0.5 + bump) * 10 + 2 * NOTHING * 0.1
-    score = pooling(3, [1, 10, 0.1])(COSINES, mask([1, 1]), mask([1, 1])).item()
+    score = pooling([1, 10, 0.1])(COSINES, mask([1, 1]), mask([1, 1])).item()
     assert score == pytest.approx(expected, abs=1e-4)
     assert expected == pytest.approx(-4.390321, abs=1e-5)
 
 
 def test_masked_terms_count_for_nothing() -> None:
-    made = pooling(3, [1, 10, 0.1])
+    made = pooling([1, 10, 0.1])
     # query term 2 masked: only term 1's logs
     assert made(COSINES, mask([1, 0]), mask([1, 1])).item() == pytest.approx(
         0 - 5 + NOTHING * 0.1, abs=1e-4

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from positionbias.models.kernels import EXACT_SIGMAS, KernelPooling
 from positionbias.models.knrm import KNRM
 from positionbias.models.protocols import pad_rows
 from positionbias.models.shapes import KNRMConfig
@@ -32,7 +33,8 @@ def test_a_score_worked_by_hand() -> None:
     # and 0.6
     vectors = [[0.0, 0.0], [5.0, 5.0], [1.0, 0.0], [0.6, 0.8], *[[1.0, 1.0]] * 6]
     # at 1 (σ 0.001), 0.9 and −0.9 (σ 0.1)
-    made = model(KNRMConfig(dimension=2, kernels=3), vectors)
+    made = model(KNRMConfig(dimension=2), vectors)
+    made.pooling = KernelPooling((1, 0.9, -0.9), EXACT_SIGMAS[:3], scaled=False)
     made.pooling.weight.data = torch.tensor([10.0, 20.0, 1.0])
     made.bias.data.fill_(0.3)
     exact = math.log(1)  # the cosine of 1; e^(−0.4²/2·10⁻⁶) is nothing

@@ -18,7 +18,7 @@ from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.encoder import load_encoder
 from positionbias.models.offset import check_offsets, position_offset, read_from
-from positionbias.models.shapes import BertCatConfig, BertDotConfig, TKConfig
+from positionbias.models.shapes import BertCatConfig, BertDotConfig
 
 from ..tiny import TINY, tiny_encoder, tiny_tk
 
@@ -27,17 +27,18 @@ TEXTS = ["the lamp burns oil in the hall", "iron gate", "stone water green hall 
 
 @pytest.mark.parametrize("offset", [7, 400])  # within the encodings that are kept, and beyond
 @pytest.mark.parametrize("gradients", [False, True])
-def test_tk_s_passages_begin_elsewhere(offset: int, gradients: bool) -> None:
-    config: TKConfig = replace(TINY, passage_start=500)
-    plain, moved = (
-        tiny_tk(TEXTS, config=one) for one in (config, replace(config, passage_start=500 + offset))
-    )
+def test_tk_s_passages_begin_elsewhere(
+    offset: int, gradients: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = tiny_tk(TEXTS, config=TINY)
     inputs = plain.inputs(plain.read_queries(["the lamp"] * 3), plain.read_passages(TEXTS))
     with torch.set_grad_enabled(gradients):
-        before, expected = plain(**inputs), moved(**inputs)
+        before = plain(**inputs)
         with read_from(offset):
             found = plain(**inputs)
         assert torch.equal(plain(**inputs), before)
+        monkeypatch.setattr("positionbias.models.tk.PASSAGE_START", 500 + offset)
+        expected = tiny_tk(TEXTS, config=TINY)(**inputs)
     assert torch.allclose(found, expected, atol=1e-6)
     assert not torch.allclose(found, before, atol=1e-4)
 

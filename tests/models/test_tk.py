@@ -151,8 +151,6 @@ def test_no_passage_no_score() -> None:
     [
         ({"layers": 0}, "--layers"),
         ({"dimension": 7}, "--dimension"),
-        ({"kernel_layout": "random"}, "--kernel-layout"),
-        ({"embedding_deviation": math.nan}, "--embedding-deviation"),
         ({"positions": "learned"}, "--positions"),
     ],
 )

@@ -16,7 +16,6 @@ from positionbias.positions.settings import (
     AnswerRange,
     HistogramOptions,
     Placing,
-    RawForm,
     Selection,
 )
 
@@ -111,5 +110,5 @@ def test_debias_rotates_a_collection_and_a_file(
     assert written.rows["count"].max() == 1
     # the doctest of rotate
     assert (tmp_path / "rotated.tsv").read_text() == "p1\ttwo three four one \n"
-    with pytest.raises(SettingError, match="--id-field: wanted a raw file; found the collection"):
-        positionbias.debias(planted, raw=RawForm(id_field="id"), out=tmp_path / "again")
+    with pytest.raises(SettingError, match="--format: wanted a raw file; found the collection"):
+        positionbias.debias(planted, format="jsonl", out=tmp_path / "again")

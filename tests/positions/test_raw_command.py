@@ -119,10 +119,6 @@ def test_a_named_pipe_is_read_like_standard_input(tsv: Path) -> None:
             "found collection.tsv, which is the input collection.tsv; give another",
         ),
         (
-            ["collection.tsv", "--out", "x.tsv", "--set", "id_field=id"],
-            "id_field, text_field: wanted neither with tsv",
-        ),
-        (
             ["missing.tsv", "--out", "x.tsv"],
             "missing.tsv: wanted a file to rotate, or a collection; found nothing there",
         ),

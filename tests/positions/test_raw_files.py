@@ -25,7 +25,6 @@ from positionbias.formats.msmarco import import_msmarco
 from positionbias.positions.debias import debias
 from positionbias.positions.raw_files import Pipe, debias_file
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import RawForm
 
 SMALL = 400  # bytes a block, so that a small file has many
 PASSAGES = [
@@ -54,9 +53,7 @@ def test_a_file_comes_out_as_its_collection_does(tsv: Path, tmp_path: Path, word
     rotation = Rotation(words=words, seed=5)
     imported = import_msmarco([tsv], tmp_path / "imported")
     collection = debias(imported, tmp_path / "rotated", rotation)
-    rotated = debias_file(
-        tsv, tmp_path / "rotated.tsv", rotation, RawForm("tsv"), block_bytes=SMALL
-    )
+    rotated = debias_file(tsv, tmp_path / "rotated.tsv", rotation, "tsv", block_bytes=SMALL)
     wanted = "".join(f"{passage_id}\t{text}\n" for passage_id, text in collection.passages())
     assert content_of(tmp_path / "rotated.tsv").decode() == wanted
     assert rotated.passages == collection.manifest.content["rotation"]["passages"]
@@ -82,7 +79,7 @@ def test_two_workers_and_a_compressed_source_give_the_same_bytes(
                 tmp_path / source,
                 outs[-1],
                 Rotation(),
-                RawForm(kind),
+                kind,
                 map_shards=over[workers],
                 block_bytes=SMALL,
             )
@@ -106,12 +103,10 @@ def stop_after(number: int) -> Callable[..., Any]:
 
 
 def test_an_interrupted_run_goes_on_at_the_block(tsv: Path, tmp_path: Path) -> None:
-    debias_file(tsv, tmp_path / "whole.tsv", Rotation(), RawForm("tsv"))
+    debias_file(tsv, tmp_path / "whole.tsv", Rotation(), "tsv")
     out, made = tmp_path / "out.tsv", []
     with pytest.raises(KeyboardInterrupt):
-        debias_file(
-            tsv, out, Rotation(), RawForm("tsv"), map_shards=stop_after(3), block_bytes=SMALL
-        )
+        debias_file(tsv, out, Rotation(), "tsv", map_shards=stop_after(3), block_bytes=SMALL)
     assert not out.exists()
 
     def over(function: Any, items: Any) -> Any:
@@ -119,7 +114,7 @@ def test_an_interrupted_run_goes_on_at_the_block(tsv: Path, tmp_path: Path) -> N
             made.append(item.index)
             yield function(item)
 
-    debias_file(tsv, out, Rotation(), RawForm("tsv"), map_shards=over, block_bytes=SMALL)
+    debias_file(tsv, out, Rotation(), "tsv", map_shards=over, block_bytes=SMALL)
     assert made[0] == 3
     assert out.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
@@ -149,7 +144,7 @@ def test_bad_input_leaves_nothing(tmp_path: Path, content: bytes, said: str) -> 
     path = tmp_path / "collection.tsv"
     path.write_bytes(content)
     with pytest.raises(InputError, match=said):
-        debias_file(path, tmp_path / "out.tsv", Rotation(), RawForm("tsv"), block_bytes=SMALL)
+        debias_file(path, tmp_path / "out.tsv", Rotation(), "tsv", block_bytes=SMALL)
     assert [item.name for item in tmp_path.iterdir()] == ["collection.tsv"]
 
 
@@ -157,7 +152,7 @@ def test_a_cut_archive_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "collection.tsv.gz"
     path.write_bytes(gzip.compress(TSV)[:-20])
     with pytest.raises(InputError, match="fetch the file again"):
-        debias_file(path, tmp_path / "out.tsv", Rotation(), RawForm("tsv"))
+        debias_file(path, tmp_path / "out.tsv", Rotation(), "tsv")
     assert [item.name for item in tmp_path.iterdir()] == [path.name]
 
 
@@ -167,10 +162,10 @@ def test_what_is_there_is_replaced_only_when_told(tsv: Path, tmp_path: Path) -> 
     source = Pipe(io.BytesIO(TSV), "standard input")
     for place in (tsv, source):
         with pytest.raises(OutputExistsError):
-            debias_file(place, out, Rotation(), RawForm("tsv"))
+            debias_file(place, out, Rotation(), "tsv")
     for place in (tsv, source):
         out.write_text("mine")
-        debias_file(place, out, Rotation(), RawForm("tsv"), overwrite=True)
+        debias_file(place, out, Rotation(), "tsv", overwrite=True)
         assert out.read_bytes().startswith(b"p0\t")
 
 
@@ -190,9 +185,9 @@ def test_an_interrupted_run_never_goes_on_with_another_file(tsv: Path, tmp_path:
 
     out = tmp_path / "out.tsv"
     with pytest.raises(KeyboardInterrupt):
-        debias_file(tsv, out, Rotation(), RawForm("tsv"), map_shards=stopped, block_bytes=SMALL)
+        debias_file(tsv, out, Rotation(), "tsv", map_shards=stopped, block_bytes=SMALL)
     rewritten(tsv, b"Passage", b"passage")
-    debias_file(tsv, out, Rotation(), RawForm("tsv"), block_bytes=SMALL)
+    debias_file(tsv, out, Rotation(), "tsv", block_bytes=SMALL)
     assert b"Passage" not in out.read_bytes()
     recorded = read_manifest(out).input("original")
     assert recorded is not None
@@ -213,7 +208,7 @@ def test_a_file_that_changes_while_it_is_rotated_is_refused(tsv: Path, tmp_path:
             tsv,
             tmp_path / "out",
             Rotation(),
-            RawForm("tsv"),
+            "tsv",
             map_shards=lambda *given: changing(list, map(*given)),
         )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["collection.tsv"]

@@ -14,16 +14,14 @@ from positionbias.core.errors import InputError
 from positionbias.positions.raw_edits import spliced
 from positionbias.positions.raw_jsonl import rotate_jsonl
 from positionbias.positions.rotate import Rotation, rotate
-from positionbias.positions.settings import RawForm
 
 WORDS = Rotation(words="whitespace")
-KNOWN_KEYS = RawForm()
 
 
-def rotated(text: str | bytes, form: RawForm = KNOWN_KEYS, rotation: Rotation = WORDS) -> str:
+def rotated(text: str | bytes, rotation: Rotation = WORDS) -> str:
     data = text.encode() if isinstance(text, str) else text
     block = Block("test.jsonl", 0, 0, len(data), data=data, lines_before=0)
-    return spliced(data, rotate_jsonl(rotation, form, block)[0]).decode()
+    return spliced(data, rotate_jsonl(rotation, block)[0]).decode()
 
 
 @pytest.mark.parametrize(
@@ -94,16 +92,6 @@ def test_any_content(
     assert rotated(written([record(*row) for row in rows])) == written(wanted)
 
 
-def test_the_fields_can_be_named() -> None:
-    line = '{"id": "x", "key": "p1", "text": "stays as it is", "abstract": "one two three four"}'
-    assert rotated(line, RawForm(None, "key", "abstract")) == line.replace(
-        "one two three four", "two three four one "
-    )
-    assert rotated('{"nr": 7, "text": "a b c d"}', RawForm(None, "nr")) == json.dumps(
-        {"nr": 7, "text": rotate("a b c d", "7", words="whitespace")}
-    )
-
-
 def test_blank_lines_stay_and_a_byte_order_mark_does_not() -> None:
     line = '{"id": "p1", "text": "one two three four"}'
     moved = line.replace("one two three four", "two three four one ")
@@ -143,7 +131,7 @@ def test_a_row_of_ms_marco_qa_has_each_passage_rotated_under_its_query_and_index
         ('{"id": "p", "text": "a\x00b"}', "found Invalid control character at"),
         ('{"id": ' + "[" * 100_000, "wanted one JSON object a line"),
         ('{"id": ' + "1" * 5_000 + "}", "wanted one JSON object a line"),
-        ('{"id": "p", "title": "x"}', "wanted a key for --text-field (text, contents, "),
+        ('{"id": "p", "title": "x"}', "wanted a key for the text (text, contents, "),
         ('{"id": "", "text": "x"}', "wanted 'id' as text or a whole number; found none"),
         ('{"id": "p", "text": 7}', "wanted 'text' as text; found something else"),
         (

@@ -23,10 +23,9 @@ from positionbias.training.plan import TrainPlan
         ({"patience": 0}, "--patience"),
         (
             {"least_depth": 9, "most_depth": 8},
-            "--least-depth: wanted at most --most-depth (8); found 9",
+            "least_depth: wanted from 1 to --most-depth (8); found 9",
         ),
         ({"learning_rate": math.inf}, "--learning-rate"),
-        ({"hinge_margin": -1}, "--hinge-margin"),
         ({"save_minutes": math.inf}, "--save-minutes: wanted a number from 0; found inf"),
         (
             {"loss": "triplet"},
@@ -90,9 +89,9 @@ def test_steps_of_so_many_epochs() -> None:
 
 
 def test_what_decides_nothing_is_no_setting_of_a_training() -> None:
-    slow, quick = TrainConfig(), TrainConfig(threads=3, read_ahead=0, save_every=7, save_minutes=1)
+    slow, quick = TrainConfig(), TrainConfig(threads=3, save_every=7, save_minutes=1)
     assert slow.deciding() == quick.deciding()
-    assert quick.means() == {"threads": 3, "read_ahead": 0, "save_every": 7, "save_minutes": 1}
+    assert quick.means() == {"threads": 3, "save_every": 7, "save_minutes": 1}
     assert set(quick.deciding()) | set(quick.means()) == set(TrainConfig.__dataclass_fields__)
 
 

@@ -126,8 +126,8 @@ def test_killed_and_resumed(
     found = unfinished(out)
     assert found is not None
     assert found.name == f"state-{left:08d}"
-    # saving between validations, and reading ahead, are no settings: the rest may go another way
-    plan = task.plan(kind, read_ahead=0, **CHANGES[changed])
+    # saving between validations is no setting: the rest may go another way
+    plan = task.plan(kind, **CHANGES[changed])
     assert_alike(whole, task.train(out, plan, resume=True))
 
 
