@@ -22,9 +22,9 @@ from statistics import median
 
 from benchmarks.harness.machine import commit_of, this_machine
 from positionbias.core.blocks import file_blocks
-from positionbias.core.memory import keep_freed_memory
-from positionbias.positions.raw_edits import spliced
+from positionbias.core.system import keep_freed_memory
 from positionbias.positions.raw_files import RAW_BLOCK_BYTES
+from positionbias.positions.raw_output import spliced
 from positionbias.positions.raw_tsv import rotate_tsv
 from positionbias.positions.rotate import Rotation
 

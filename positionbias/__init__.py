@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 
 from positionbias import ops
-from positionbias.core.threads import let_threads_sleep
+from positionbias.engine.threads import let_threads_sleep
 
 # typing's own costs milliseconds in which ``posbias`` could not yet answer a signal
 TYPE_CHECKING = False

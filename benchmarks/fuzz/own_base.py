@@ -134,7 +134,7 @@ def imports() -> None:
     import transformers.modeling_utils
 
     import positionbias.cli.main
-    import positionbias.core.verify
+    import positionbias.core.manifest
     import positionbias.dense.vectors
     import positionbias.ops.audit
     import positionbias.report.html

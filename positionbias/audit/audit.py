@@ -21,8 +21,8 @@ from positionbias.audit.trials import COLUMNS, NO_SCORE, make_trials, shortened_
 from positionbias.audit.two_runs import by_query, run_alone_verdict, two_run_verdict
 from positionbias.audit.verdict import list_verdict, passage_verdict, raw_effects
 from positionbias.core.collection import Collection
-from positionbias.core.duration import duration_in_words
 from positionbias.core.errors import InputError
+from positionbias.core.progress import duration_in_words
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order

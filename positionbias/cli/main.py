@@ -17,10 +17,10 @@ from positionbias import __version__
 from positionbias.cli.groups import commands_below
 from positionbias.cli.judged_exit import JudgedExit
 from positionbias.cli.lazy import Commands, LazyGroup
-from positionbias.core import stopping
 from positionbias.core.closest import or_closest
 from positionbias.core.errors import PositionBiasError, message_of
 from positionbias.core.terminal import PLAIN, guard_streams, to_person
+from positionbias.engine import stopping
 
 INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 

@@ -29,12 +29,11 @@ from positionbias.core.errors import OutputExistsError, PositionBiasError
 from positionbias.core.files import remove, storage_errors
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import Json
-from positionbias.core.manifest import JOB, manifest_path, read_manifest
+from positionbias.core.manifest import JOB, manifest_path, read_manifest, verify
 from positionbias.core.places import places_of, texts_in
 from positionbias.core.publish import only_one, receipt_place, whole_file, work_folder, write_json
 from positionbias.core.schema import converted
 from positionbias.core.seal import CACHE, as_signed, seal_file, signed
-from positionbias.core.verify import verify
 
 Item = TypeVar("Item")
 Facts = TypeVar("Facts")

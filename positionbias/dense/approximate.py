@@ -21,7 +21,6 @@ import numpy as np
 from positionbias.core.errors import DependencyError, bad_input
 from positionbias.core.files import remove
 from positionbias.core.manifest import Manifest, package_versions, provenance
-from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import Progress, step
 from positionbias.core.rank_order import order_by_score
 from positionbias.dense.exact import Found
@@ -30,6 +29,7 @@ from positionbias.dense.settings import Ann, AnnSettings
 from positionbias.dense.similarity import inner_products
 from positionbias.dense.vector_range import VectorRange
 from positionbias.dense.vectors import Vectors
+from positionbias.engine.per_process import PerProcess
 from positionbias.firststage.kept_index import open_or_build
 
 INDEX = "index.faiss"

@@ -23,7 +23,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from positionbias.core.files import remove
-from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import SILENT, Progress, step
 from positionbias.core.steps import MapShards, make_shards
 from positionbias.dense.exact import Found, exact_search
@@ -31,6 +30,7 @@ from positionbias.dense.merged import Best, read_found, write_found
 from positionbias.dense.passage_blocks import Rows
 from positionbias.dense.vector_range import VectorRange, opened_everywhere
 from positionbias.dense.vectors import Vectors
+from positionbias.engine.per_process import PerProcess
 from positionbias.ranking.config import pick_device
 
 RANGE = 1 << 18  # vectors: 32 shards

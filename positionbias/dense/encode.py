@@ -30,7 +30,6 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.outcome import hint_written
-from positionbias.core.per_process import PerProcess
 from positionbias.core.places import Place, pasted
 from positionbias.core.progress import Progress, say, step
 from positionbias.core.publish import resumable_folder
@@ -42,6 +41,7 @@ from positionbias.dense.settings import ON_DISK
 from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
 from positionbias.dense.vectors import ID_COLUMN, IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 from positionbias.engine.choose import Engine
+from positionbias.engine.per_process import PerProcess
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import Served, known_room
 from positionbias.ranking.config import Elsewhere, Loading, RankingConfig, Spread

@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.ahead import ahead
-from positionbias.core.threads import cores
 from positionbias.dense.onednn_products import products_here
 from positionbias.dense.products import BLOCK, Hits, Products, below, growth
 from positionbias.dense.similarity import RESCORE, UNIT, Similarity, Sized, check_width
+from positionbias.engine.threads import cores
 
 Block = tuple[np.ndarray, np.ndarray]  # numbers (n,) int64, vectors (n, dim)
 

@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from positionbias.core.threads import cores
 from positionbias.dense.products import (
     BLOCK,
     Hits,
@@ -36,6 +35,7 @@ from positionbias.dense.products import (
     lengths64,
     true_places,
 )
+from positionbias.engine.threads import cores
 
 _HALF = 2.0**-8  # the relative error of rounding to bfloat16
 _MANY = 1_024  # tests

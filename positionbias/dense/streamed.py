@@ -9,7 +9,6 @@ import numpy as np
 import pyarrow as pa
 
 from positionbias.core.collection import Collection
-from positionbias.core.per_process import PerProcess
 from positionbias.core.steps import MapShards
 from positionbias.dense.nearest import Block
 from positionbias.dense.passage_blocks import (
@@ -21,6 +20,7 @@ from positionbias.dense.passage_blocks import (
 )
 from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
 from positionbias.dense.vectors import SHARD_PASSAGES, descending_rows
+from positionbias.engine.per_process import PerProcess
 from positionbias.models.protocols import Served
 from positionbias.ranking.config import Elsewhere
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from positionbias.core.errors import bad_input
-from positionbias.core.per_process import PerProcess
 from positionbias.core.places import Place
 from positionbias.dense.nearest import Block
 from positionbias.dense.passage_blocks import Rows
 from positionbias.dense.vectors import Vectors, descending_rows
+from positionbias.engine.per_process import PerProcess
 
 
 def cut_ranges(vectors: Vectors, size: int) -> list[Rows]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import check_settings, setting
-from positionbias.core.threads import cores
+from positionbias.engine.threads import cores
 
 if TYPE_CHECKING:
     from positionbias.core.steps import MapShards

@@ -14,13 +14,13 @@ from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from positionbias.core import stopping
 from positionbias.core.ahead import at_once
 from positionbias.core.errors import PositionBiasError, SettingError
 from positionbias.core.progress import in_worker, is_quiet
 from positionbias.core.steps import MapShards
 from positionbias.core.terminal import guard_streams
-from positionbias.core.threads import share_devices
+from positionbias.engine import stopping
+from positionbias.engine.threads import share_devices
 
 if TYPE_CHECKING:
     from multiprocessing.queues import SimpleQueue

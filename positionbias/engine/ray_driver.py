@@ -16,10 +16,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from typing import Any, NamedTuple
 
-from positionbias.core import stopping
 from positionbias.core.errors import DependencyError, PositionBiasError
 from positionbias.core.publish import GO_ON
 from positionbias.core.system import unblock_signals
+from positionbias.engine import stopping
 from positionbias.engine.local import watch_the_parent
 
 SECONDS_TO_END = 30.0

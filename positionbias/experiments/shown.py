@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from pandas import DataFrame, Series
 
-from positionbias.core.duration import shown_time
+from positionbias.core.progress import shown_time
 from positionbias.evaluation.answers import Compared
 from positionbias.evaluation.convergence import UNFINISHED
 from positionbias.report.presentation import Presentation

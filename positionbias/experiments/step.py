@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 from pandas import DataFrame
 
-from positionbias.core.duration import shown_time
 from positionbias.core.errors import OutputExistsError
 from positionbias.core.files import sha256_file, storage_errors
 from positionbias.core.json_text import Json, JsonObject
+from positionbias.core.progress import shown_time
 from positionbias.core.publish import make_folders, only_one, write_json
 from positionbias.core.rows import Collected
 from positionbias.core.seal import MANIFEST

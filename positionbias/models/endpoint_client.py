@@ -17,10 +17,9 @@ from importlib.util import find_spec
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from positionbias.core.duration import duration_in_words
 from positionbias.core.errors import DependencyError, InputError, TextError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.progress import say
+from positionbias.core.progress import duration_in_words, say
 from positionbias.core.seeds import below
 from positionbias.models.masked_key import without_key
 from positionbias.models.protocols import TOKEN_CHARACTERS

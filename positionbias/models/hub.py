@@ -9,10 +9,9 @@ from tempfile import TemporaryDirectory
 
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_json
-from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.manifest import Manifest, read_manifest, verify
 from positionbias.core.publish import write_json
 from positionbias.core.seal import MANIFEST, seal_file, signed
-from positionbias.core.verify import verify
 from positionbias.models.card import CARD
 
 

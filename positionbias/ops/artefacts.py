@@ -22,8 +22,7 @@ from positionbias.engine.choose import Engine
 if TYPE_CHECKING:
     import pandas
 
-    from positionbias.core.manifest import Manifest
-    from positionbias.core.verify import Verified
+    from positionbias.core.manifest import Manifest, Verified
     from positionbias.models.hub import Pushed
     from positionbias.report.table import Table
 
@@ -414,8 +413,8 @@ def verify(
         whole       run                1 files        0.0 MB  test.run
         whole       run                1 files        0.0 MB  train.run
     """
-    from positionbias.core.verify import manifests_in
-    from positionbias.core.verify import verify as compare
+    from positionbias.core.manifest import manifests_in
+    from positionbias.core.manifest import verify as compare
 
     manifests = [manifest for path in paths for manifest in manifests_in(input_place(path))]
     return Verification(

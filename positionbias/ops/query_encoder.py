@@ -25,8 +25,8 @@ from positionbias.ranking.config import (
 if TYPE_CHECKING:
     import numpy as np
 
-    from positionbias.core.per_process import PerProcess
     from positionbias.dense.single_vectors import SingleVectors
+    from positionbias.engine.per_process import PerProcess
     from positionbias.models.checkpoint import Checkpoint
 
 __all__ = ["ENCODER", "Encoder", "QueryVectors", "Semantic"]
@@ -87,8 +87,8 @@ class Encoder:
             SettingError: one that gives a text no single vector, or no threshold for an encoder
                 whose cosines nobody has labelled.
         """
-        from positionbias.core.per_process import PerProcess
         from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
+        from positionbias.engine.per_process import PerProcess
 
         name = self.encoder or ENCODER
         if threshold is None and name not in THRESHOLDS:

@@ -255,7 +255,7 @@ def demo(
         (PosixPath('posbias-demo'), ['effectiveness', 'positions', 'answers'])
     """
     check_models("the demo's trainings")
-    from positionbias.core.threads import cores
+    from positionbias.engine.threads import cores
     from positionbias.experiments.step import same_settings
     from positionbias.experiments.workspace import Workspace
     from positionbias.papers.position_bias.study import run_demo

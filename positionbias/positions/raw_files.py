@@ -34,15 +34,6 @@ from positionbias.core.manifest import (
     provenance,
     write_manifest,
 )
-from positionbias.core.memory import keep_freed_memory
-from positionbias.core.ordered_file import (
-    Counts,
-    OrderedFile,
-    Packing,
-    pack,
-    packing_of,
-    resumed_file,
-)
 from positionbias.core.places import Place, pasted
 from positionbias.core.progress import hint, track
 from positionbias.core.publish import atomic_file, refuse_existing, resumable_folder
@@ -50,10 +41,20 @@ from positionbias.core.rows import Collected
 from positionbias.core.shown import Shown
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.steps import MapShards
+from positionbias.core.system import keep_freed_memory
 from positionbias.positions.cuts import ROTATED, possible_fates
-from positionbias.positions.raw_edits import Edits, spliced
 from positionbias.positions.raw_formats import format_of
 from positionbias.positions.raw_jsonl import rotate_jsonl
+from positionbias.positions.raw_output import (
+    Counts,
+    Edits,
+    OrderedFile,
+    Packing,
+    pack,
+    packing_of,
+    resumed_file,
+    spliced,
+)
 from positionbias.positions.raw_tsv import rotate_tsv
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotation_facts import add_rotation, rotation_notes

@@ -19,7 +19,7 @@ import numpy as np
 from positionbias.core.blocks import Block
 from positionbias.core.json_text import DECODER
 from positionbias.positions.cuts import byte_cuts, fates, laid_out
-from positionbias.positions.raw_edits import Edits
+from positionbias.positions.raw_output import Edits
 from positionbias.positions.rotate import Rotation
 
 # the default is the first of these in a record

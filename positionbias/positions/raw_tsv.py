@@ -15,7 +15,7 @@ import numpy as np
 
 from positionbias.core.blocks import Block
 from positionbias.positions.cuts import byte_cuts, fates
-from positionbias.positions.raw_edits import Edits
+from positionbias.positions.raw_output import Edits
 from positionbias.positions.rotate import Rotation
 
 _BOM = b"\xef\xbb\xbf"

@@ -17,10 +17,10 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 
-from positionbias.core.per_process import PerProcess
 from positionbias.core.progress import SILENT, Progress
 from positionbias.core.run import Run
 from positionbias.core.steps import MapShards, make_shards
+from positionbias.engine.per_process import PerProcess
 from positionbias.models.protocols import AnyRanker, PassageEncoder, Served, VariantScorer
 from positionbias.ranking.config import Elsewhere, RankingConfig
 from positionbias.ranking.query_blocks import BLOCK_PAIRS, Pairs, query_blocks

@@ -12,7 +12,7 @@ from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.places import Place, model_place
 from positionbias.core.progress import remark
 from positionbias.core.settings import check_settings, declared_setting, setting
-from positionbias.core.threads import own_gpu
+from positionbias.engine.threads import own_gpu
 from positionbias.firststage.own_passages import WITHOUT_OWN
 from positionbias.models.kinds import READ_AS
 

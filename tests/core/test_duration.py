@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from positionbias.core.duration import duration_in_words
+from positionbias.core.progress import duration_in_words
 
 HOUR = 3_600
 

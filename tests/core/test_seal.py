@@ -17,7 +17,9 @@ from positionbias.core.manifest import (
     Manifest,
     manifest_if_any,
     manifest_path,
+    manifests_in,
     read_manifest,
+    verify,
     write_manifest,
 )
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -26,7 +28,6 @@ from positionbias.core.seal import (
     seal_folder,
     verified,
 )
-from positionbias.core.verify import manifests_in, verify
 from tests.sealing import reseal
 
 

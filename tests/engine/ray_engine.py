@@ -25,10 +25,10 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, PositionBiasError, SettingError
 from positionbias.core.manifest import Manifest, read_manifest
-from positionbias.core.per_process import PerProcess
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.steps import MapShards
 from positionbias.engine.choose import open_engine
+from positionbias.engine.per_process import PerProcess
 from positionbias.positions.debias import debias
 from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation

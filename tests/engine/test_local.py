@@ -150,7 +150,7 @@ def test_a_worker_that_is_asked_to_stop_begins_nothing_more(tmp_path: Path) -> N
 
 HELD_BACK = """
 import os, signal
-from positionbias.core import stopping
+from positionbias.engine import stopping
 stopping.leave_at_once()
 stopping.raise_when_stopped()
 try:

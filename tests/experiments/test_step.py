@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.core.duration import shown_time
+from positionbias.core.progress import shown_time
 from positionbias.core.steps import digest_of
 from positionbias.experiments.step import Planned, Steps
 

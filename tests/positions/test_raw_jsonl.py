@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from positionbias.core.blocks import Block
 from positionbias.core.errors import InputError
-from positionbias.positions.raw_edits import spliced
 from positionbias.positions.raw_jsonl import rotate_jsonl
+from positionbias.positions.raw_output import spliced
 from positionbias.positions.rotate import Rotation, rotate
 
 WORDS = Rotation(words="whitespace")

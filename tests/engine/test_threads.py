@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.core import system, threads
+from positionbias.core import system
 from positionbias.core.system import processor_quota
-from positionbias.core.threads import cores, share_the_machine
+from positionbias.engine import threads
+from positionbias.engine.threads import cores, share_the_machine
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_what_the_user_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_command_says_it_before_anything_heavy_is_loaded() -> None:
     code = """
 import os, sys
-import positionbias.core.threads as threads
+import positionbias.engine.threads as threads
 def seen(environment):
     print(environment is os.environ, "numpy" in sys.modules, "torch" in sys.modules)
 threads.share_the_machine = seen

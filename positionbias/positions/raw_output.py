@@ -1,5 +1,8 @@
-"""A file that grows in order from pieces that any worker makes; an interrupted run resumes after
-the last piece.
+"""The edits of a block of bytes, and a file that grows in order from blocks that any worker makes;
+an interrupted run resumes after the last one.
+
+A worker finds the cuts, and the writer of the file, which has the bytes, makes them. So another
+process returns 12 bytes per passage instead of the text.
 
 The pieces come back to this process, so a file is written once and its SHA-256 computed on the way.
 Separate shards, joined at the end, would be written twice and read once more. A log has a line for
@@ -18,7 +21,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Literal, NamedTuple
+
+import numpy as np
+import pyarrow as pa
 
 from positionbias.core.seal import as_signed, signed
 
@@ -68,6 +74,41 @@ def unpack(data: bytes, packing: Packing | None) -> bytes:
     except zlib.error as error:
         raise ValueError(str(error)) from error
     return data
+
+
+class Edits(NamedTuple):
+    """Edits of a block: drop the bytes before ``begin``, and cut each of n stretches
+    ``[start, end)`` at its place; each (n,) int32.
+
+    Stretches are in increasing order and do not overlap.
+    """
+
+    begin: int
+    starts: np.ndarray
+    places: np.ndarray
+    ends: np.ndarray
+
+
+def spliced(data: bytes, edits: Edits) -> bytes:
+    """Apply edits to a block: each stretch becomes the part after its cut, a space, and the part
+    before.
+    """
+    count = len(edits.starts)
+    if not count:
+        return data[edits.begin :]
+    # the parts of the block, by their edges: what is before a stretch, and its two parts, for each;
+    # the rest; and last a space
+    edges = np.empty(3 * count + 3, np.int32)
+    edges[1:-2] = np.stack(edits[1:], axis=1).ravel()
+    edges[0], edges[-2], edges[-1] = edits.begin, len(data), len(data) + 1
+    rest, space = 3 * count, 3 * count + 1
+    first = np.arange(0, rest, 3, dtype=np.int32)
+    order = np.stack([first, first + 2, np.full(count, space, np.int32), first + 1], axis=1)
+    buffers = [None, pa.py_buffer(edges), pa.py_buffer(data + b" ")]
+    parts = pa.Array.from_buffers(pa.binary(), len(edges) - 1, buffers)
+    taken = parts.take(pa.array(np.append(order.ravel(), np.int32(rest))))
+    size = len(data) - edits.begin + count
+    return taken.buffers()[2].slice(0, size).to_pybytes()
 
 
 @dataclass(frozen=True, slots=True)

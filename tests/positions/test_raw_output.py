@@ -10,13 +10,13 @@ import pytest
 
 from positionbias.core.files import open_bytes
 from positionbias.core.manifest import Manifest, write_manifest
-from positionbias.core.ordered_file import (
+from positionbias.core.publish import resumable_folder, work_folder
+from positionbias.positions.raw_output import (
     Packing,
     pack,
     packing_of,
     resumed_file,
 )
-from positionbias.core.publish import resumable_folder, work_folder
 
 JOB = {"command": "a test"}
 PIECES = [b"first\n", b"second\n", b"third\n"]
