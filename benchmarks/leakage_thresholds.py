@@ -29,8 +29,8 @@ from positionbias.leakage.labelled import PRECISION, Labelled, Rule, calibrate, 
 from positionbias.leakage.lexical import Rarity, coefficients, read_terms
 from positionbias.leakage.pairs import read_pairs
 from positionbias.leakage.queries import field_texts, tsv_source
-from positionbias.leakage.settings import FindSettings
-from positionbias.ops.query_encoder import Encoder
+from positionbias.leakage.semantic import open_semantic
+from positionbias.leakage.settings import Encoder, FindSettings
 
 REPEATS, HALVES, DRAWS = 200, 200, 1_000
 NAMES: dict[Rule, str] = {"paper": "paper (before)", "bound": "lower bound (after)"}
@@ -178,7 +178,7 @@ def main() -> None:
         for n in (1, 2, 3)
         for json in map(loads, (folder / f"annotated_iteration_{n}.jsonl").open(encoding="utf-8"))
     ]
-    encode = Encoder("minilm", device="cpu").semantic(None).vectors
+    encode = open_semantic(Encoder("minilm", device="cpu"), None).vectors
     rarity = Rarity(dict.fromkeys(text for train, tests in texts for text in (train, *tests)))
     cosine, jaccard = [], []
     for train, tests in texts:

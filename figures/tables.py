@@ -20,7 +20,7 @@ from pandas import DataFrame, Series
 
 from positionbias.core.formatting import NBSP, as_form
 from positionbias.core.rows import read_csv
-from positionbias.ops.query_encoder import THRESHOLDS
+from positionbias.leakage.semantic import THRESHOLDS
 
 __all__ = ["NUMBERS", "PAGES", "PRICES", "TABLES", "only", "rows", "with_tables"]
 

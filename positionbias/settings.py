@@ -24,6 +24,7 @@ from positionbias.formats.release_settings import MsmarcoDocsSettings, MsmarcoSe
 from positionbias.formats.trec_docs import Reading
 from positionbias.formats.validation_draw import ValidationDraw
 from positionbias.leakage.settings import (
+    Encoder,
     FindSettings,
     LeakingPairs,
     SampleSettings,
@@ -40,7 +41,6 @@ from positionbias.models.shapes import (
     PACRRConfig,
     TKConfig,
 )
-from positionbias.ops.query_encoder import Encoder
 from positionbias.overlap.settings import CountedPairs, OverlapSettings, Removing
 from positionbias.papers.contamination.settings import ContaminationSettings, Distillation
 from positionbias.papers.leakage.settings import LeakageSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from positionbias.core.collection import Collection, find_collection
+from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
-from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     Manifest,
@@ -25,14 +24,11 @@ from positionbias.core.manifest import (
     provenance,
     write_manifest,
 )
-from positionbias.core.outcome import Written, hint_run, hint_written
-from positionbias.core.places import Place, input_place
+from positionbias.core.places import input_place
 from positionbias.core.progress import say
 from positionbias.core.publish import refuse_existing, resumable_folder
 from positionbias.core.rank_order import Ranking
-from positionbias.core.rows import counted_rows
 from positionbias.core.run_files import write_rankings
-from positionbias.core.settings import given_flags
 from positionbias.core.steps import MapShards
 from positionbias.dense.approximate import AnnRange, IndexOpener, OpenedIndex, check_faiss
 from positionbias.dense.by_range import RANGE, ByRange, ExactRange, RangeFinder
@@ -52,10 +48,9 @@ from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vector_range import cut_ranges, opened_everywhere
 from positionbias.dense.vectors import Vectors
 from positionbias.engine.choose import Engine
-from positionbias.firststage.bm25 import Ranked, rank_by_bm25
-from positionbias.firststage.own_passages import own_remarks, without_own
+from positionbias.firststage.bm25 import Ranked
+from positionbias.firststage.own_passages import without_own
 from positionbias.firststage.retrieval import Retrieval
-from positionbias.firststage.settings import Bm25Search
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.config import RankingConfig
 
@@ -288,58 +283,6 @@ def _without(ranking: Ranking, missing: Container[str], depth: int) -> Ranking:
     return Ranking(
         ranking.query_id, [ranking.passage_ids[place] for place in keep], ranking.scores[keep]
     )
-
-
-def retrieve(
-    collection: CollectionLike,
-    out: Place,
-    wanted: Retrieval,
-    bm25: Bm25Search,
-    dense: ByVectors,
-    engine: Engine,
-    *,
-    overwrite: bool,
-) -> Written:
-    """Write a run by vectors where some are given, else by BM25; say what is to be known of it.
-
-    Raises:
-        SettingError: a setting of BM25 with vectors, or of vectors without them; else as
-            ``rank_by_bm25`` and ``rank_by_vectors``.
-    """
-    if dense.vectors is None:
-        _refuse(given_flags(dense), "--vectors", "none")
-    else:
-        _refuse(given_flags(bm25), "no --vectors", "them")
-        if dense.search.index != "exact" and dense.search.ann.shards == 1:
-            flags = sorted({*given_flags(engine)} - {"--workers"})
-            _refuse(flags, "--index exact, or --index-shards above 1,", "neither")
-    opened, place = find_collection(collection), Path(out)
-    if dense.vectors is None:
-        ranked = rank_by_bm25(opened, place, wanted, bm25, engine, overwrite=overwrite)
-    else:
-        ranked = rank_by_vectors(opened, place, wanted, dense, engine, overwrite=overwrite)
-    name, counts, own = ranked
-    for line in own_remarks(
-        {name: (own, counts["queries"])}, opened, wanted.split, left_out=wanted.without_own
-    ):
-        say(line)
-    if counts["candidates"]:
-        hint_run(place, opened, wanted.split)
-    else:
-        hint_written(place)
-        say(
-            "the run is empty: there is nothing in it to re-rank or to evaluate; check the "
-            "queries, and the passages"
-        )
-    rows = counted_rows("retrieve", counts, collection=opened.name, split=wanted.split, model=name)
-    return Written(place, rows=rows)
-
-
-def _refuse(flags: Iterable[str], wanted: str, found: str) -> None:
-    for flag in flags:
-        raise SettingError(
-            f"{flag}: wanted {wanted} beside it; found {found}; leave it out, or change the command"
-        )
 
 
 def rank_by_vectors(

@@ -13,15 +13,28 @@ from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, input_place
 from positionbias.core.settings import (
     check_settings,
+    declared_setting,
     required_setting,
     seed_setting,
     setting,
+    settings_of,
 )
 from positionbias.leakage.pairs import SCORES
+from positionbias.models.kinds import READ_AS
+from positionbias.ranking.config import (
+    DEVICES,
+    PRECISIONS,
+    Computing,
+    Loading,
+    Precision,
+    RankingConfig,
+)
 
 Detector = Literal["semantic", "lexical", "both"]
 Kind = Literal["no", "msm", "test"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
+ENCODER = "sentence-transformers/paraphrase-MiniLM-L6-v2"  # the paper's
+_CONFIG = settings_of(RankingConfig)
 THRESHOLD = 0.91  # the paper's, for its encoder
 # in the order of a table
 FIELDS = ("query", "title", "question", "description", "narrative", "variant")
@@ -168,3 +181,41 @@ class LeakedSettings:
     def name(self) -> str:
         """Return the name of the set among those of its material."""
         return f"{self.kind}-{self.instances}-{self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """The model that makes vectors of queries, and its device and precision."""
+
+    encoder: str | None = setting(
+        None,
+        "What encodes queries: a folder, a model's id on the hub, or minilm, whose weights come as "
+        "a pip package.",
+        metavar="PATH|ID",
+        place="read",
+    )
+    kind: str | None = declared_setting(None, READ_AS)
+    query_prompt: str | None = declared_setting(None, settings_of(Computing)["query_prompt"])
+    device: str = setting(
+        DEVICES[0],
+        "Device to compute on; auto is the GPU if there is one.",
+        choices=DEVICES,
+        shown=False,
+    )
+    precision: Precision = declared_setting(PRECISIONS[0], _CONFIG["precision"])
+    batch_tokens: int = declared_setting(0, _CONFIG["batch_tokens"])
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    @property
+    def config(self) -> RankingConfig:
+        """The precision and size of batches."""
+        return RankingConfig(self.batch_tokens, self.precision)
+
+    @property
+    def loading(self) -> Loading:
+        """How the model is loaded, in any process."""
+        return Computing(self.device, self.config, self.query_prompt).loading(
+            self.encoder or ENCODER, self.kind
+        )

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Annotated
 
-from positionbias.core.errors import SettingError
-from positionbias.core.extras import models_extra
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Out, Overwrite, operation, settings_parameters
-from positionbias.core.outcome import Measurements, Read, refuse_outputs
-from positionbias.core.places import Place, input_place, output_place, pasted
-from positionbias.core.progress import hint
+from positionbias.core.outcome import Measurements, refuse_outputs
+from positionbias.core.places import Place
 from positionbias.core.settings import Setting, refuse_idle
 from positionbias.engine.choose import Engine
-from positionbias.leakage.settings import FindSettings
-from positionbias.ops.query_encoder import Encoder, Semantic
-from positionbias.ranking.workers import model_workers
+from positionbias.leakage.settings import Encoder, FindSettings
 
 if TYPE_CHECKING:
-    from positionbias.ops.query_places import QueryPlace
-
-__all__ = ["at_threshold", "find_leakage", "open_semantic", "search_record"]
+    pass
 
 _SEMANTIC = tuple(
     one.of.flag(one.name) for kind in (Encoder, Engine) for one in settings_parameters(kind, "")
@@ -107,110 +97,12 @@ def find_leakage(
         Training queries like test queries: candidates by words alone
         ...
     """
-    from positionbias.core.publish import atomic_folder
-    from positionbias.core.rows import write_into
-    from positionbias.leakage.find import find_pairs
-    from positionbias.leakage.measured import MEANING, add_published, found_rows, target_of
-    from positionbias.leakage.pairs import PAIRS, write_pairs
-    from positionbias.leakage.queries import add_variants, field_texts
+    from positionbias.leakage.near_duplicates import Sides
+    from positionbias.leakage.near_duplicates import find_leakage as find
 
     if settings.detector == "lexical":
         wanted = "--detector semantic or both, which it is for"
         refuse_idle(_SEMANTIC, wanted=wanted, found="--detector lexical")
     refuse_outputs(out, overwrite=overwrite)
-    training, test = _sides(queries, sources)
-    asked, read = (
-        test.queries(),
-        [
-            *(place.read(f"training queries {place.name}") for place in training),
-            test.read("test queries"),
-        ],
-    )
-    if variants:
-        asked = add_variants(asked, input_place(variants))
-        read.append(Read.file("variants", input_place(variants)))
-    tests = field_texts(asked)
-    semantic = None
-    if settings.detector != "lexical":
-        semantic = open_semantic(encoder, settings.threshold)
-        read.append(semantic.read())
-    settings = at_threshold(settings, semantic)
-    with (
-        model_workers(engine, encoder.loading, semantic.model)
-        if semantic
-        else nullcontext() as spread
-    ):
-        pairs = find_pairs(
-            [place.source() for place in training],
-            tests,
-            settings,
-            semantic.vectors if semantic else None,
-            spread.map_shards if spread else map,
-        )
-    target = target_of([query.query_id for query in asked])
-    names = [place.name for place in training]
-    made = found_rows(pairs, names, tests, test.name, settings.detector)
-    add_published(made, target, [MEANING] if semantic else [])
-    measured = Measurements(
-        rows=made.rows,
-        command="leakage find",
-        settings=search_record(settings, semantic),
-        read=read,
-        name=f"Training queries like those of {test.name}",
-        notes=(
-            "A training query and a field of a test query are one pair, with the scores of the "
-            "nearest of the field's texts.",
-        ),
-        packages=("numpy", "bm25s", *(("torch", "transformers") if semantic else ())),
-        content={"pairs": len(pairs), **({"target": target} if target else {})},
-        remarks=("", f"By meaning: {semantic.rests_on}.") if semantic else (),
-    )
-    place = output_place(out)
-    with atomic_folder(place, overwrite=overwrite) as partial:
-        write_pairs(partial / PAIRS, pairs)
-        write_into(partial, made.rows, measured.manifest(place))
-    hint(f"{len(pairs):,} pairs written to {pasted(place)}")
-    return measured
-
-
-def _sides(
-    queries: Sequence[CollectionLike], sources: Sequence[str]
-) -> tuple[list[QueryPlace], QueryPlace]:
-    """Return the places of training queries, and that of the test queries, which come last.
-
-    Raises:
-        SettingError: one side is missing.
-    """
-    from positionbias.ops.query_places import QueryPlace
-
-    training = [*queries[:-1], *sources]
-    if not training or not queries:
-        given = "one of them" if training or queries else "neither"
-        raise SettingError(
-            f"leakage find: wanted training and test queries; found {given}; give both, the test "
-            "queries last"
-        )
-    test = QueryPlace.parse(queries[-1], "test")
-    return [QueryPlace.parse(name, "train") for name in training], test
-
-
-def open_semantic(encoder: Encoder, threshold: float | None) -> Semantic:
-    """Return the search by meaning.
-
-    Raises:
-        DependencyError: the extra ``models`` is not installed; the detector that needs it, and the
-            one that does not, are named.
-        InputError, SettingError: as ``Encoder.semantic``.
-    """
-    with models_extra("--detector semantic, or both", "give --detector lexical"):
-        return encoder.semantic(threshold)
-
-
-def at_threshold(settings: FindSettings, semantic: Semantic | None) -> FindSettings:
-    """Return the settings with the encoder's threshold, if there is an encoder."""
-    return replace(settings, threshold=semantic.threshold) if semantic else settings
-
-
-def search_record(settings: FindSettings, semantic: Semantic | None) -> JsonObject:
-    """Return a search's settings for the manifest."""
-    return {"encoder": semantic.model.name if semantic else None, **asdict(settings)}
+    sides = Sides.given(queries, sources, variants)
+    return find(sides, settings, encoder, engine, out, overwrite=overwrite)

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import SettingError
 from positionbias.core.operation import Overwrite, operation
-from positionbias.core.outcome import Measurements, Read
-from positionbias.core.places import Place, input_place, pasted
-from positionbias.core.progress import hint, say
+from positionbias.core.outcome import Measurements
+from positionbias.core.places import Place, input_place
 from positionbias.core.settings import Setting, refuse_idle
-from positionbias.leakage.pairs import label_names
 from positionbias.leakage.settings import SampleSettings
 
-__all__ = ["label_pairs"]
-
-FILL = f"fill in its last column: {label_names()}"
 COMMAND = "leakage label"
 DRAWING = ("--sample-size", "--above", "--strata", "--seed", "--per-test", "--overwrite")
 READING = ("--least-precision", "--rule", "--apply")
@@ -115,6 +108,8 @@ def label_pairs(
         cosine: from 0.6100 on, the precision is at least 0.9 with 95 % confidence.
         ...
     """
+    from positionbias.leakage.labels import draw_pairs, read_labelled
+
     places = [input_place(place) for place in pairs]
     if out is not None:
         if labels is not None:
@@ -123,98 +118,9 @@ def label_pairs(
                 "found both; give one of them"
             )
         refuse_idle(READING, wanted="no --out, which draws pairs", found="it")
-        return _draw(places, settings, per_test, out, overwrite=overwrite)
+        return draw_pairs(places, settings, per_test, out, overwrite=overwrite)
     refuse_idle(DRAWING, wanted="--out, which draws pairs", found="none")
     rules = {"precision": least_precision, "rule": rule, "given": apply}
-    return _read(places, None if labels is None else input_place(labels), settings.score, rules)
-
-
-def _draw(
-    places: Sequence[Path],
-    settings: SampleSettings,
-    per_test: int | None,
-    out: Place,
-    *,
-    overwrite: bool,
-) -> Measurements | None:
-    from positionbias.leakage.labelled import most_similar, sample_rows, stratified_sample
-    from positionbias.leakage.measured import collected
-    from positionbias.leakage.pairs import pairs_file, read_pairs, write_sheet
-
-    known = [pair for place in places for pair in read_pairs(place)]
-    if per_test is not None:
-        chosen = most_similar(
-            known, score=settings.score, per_test=per_test, threshold=settings.above
-        )
-        if not chosen:
-            raise bad_input(
-                ", ".join(map(str, places)),
-                wanted=f"pairs with a {settings.score} from {settings.above:g} up",
-                found="none",
-                do="find some, or lower --above",
-            )
-        write_sheet(out, chosen, overwrite=overwrite)
-        tests = len({pair.test_id for pair in chosen})
-        hint(f"{len(chosen):,} pairs of {tests:,} test queries written to {pasted(out)}; {FILL}")
-        return None
-    drawn, strata = stratified_sample(known, settings)
-    write_sheet(out, drawn, overwrite=overwrite)
-    if len(drawn) < settings.sample_size:
-        few = f"only {len(drawn):,} pairs have a {settings.score} from {settings.above:g} up"
-        say(f"{few}, fewer than the {settings.sample_size:,} asked for: all were drawn")
-    hint(f"{len(drawn):,} pairs written to {pasted(out)}; {FILL}")
-    made = collected(places[0].name)
-    sample_rows(made, strata, settings.score)
-    return Measurements(
-        rows=made.rows,
-        command=COMMAND,
-        settings=asdict(settings),
-        read=[Read.file("pairs", pairs_file(place)) for place in places],
-        seed=settings.seed,
-    )
-
-
-def _read(
-    places: Sequence[Path], sheet: Path | None, score: str, rules: dict[str, Any]
-) -> Measurements:
-    from positionbias.core.manifest import manifest_if_any
-    from positionbias.leakage.labelled import calibration_rows, read_labels, review_rows
-    from positionbias.leakage.measured import add_published, collected
-    from positionbias.leakage.pairs import pairs_file, read_pairs
-
-    said = read_labels([sheet] if sheet else places)
-    if sheet is not None:
-        known = {pair.ids for place in places for pair in read_pairs(place)}
-        if others := said.keys() - known:
-            raise bad_input(
-                sheet,
-                line=said[min(others)].line,
-                wanted=f"pairs of {', '.join(map(str, places))}",
-                found=f"{len(others):,} others",
-                do="give the sheet that was made of it",
-            )
-    labelled = [pair for pair in said.values() if pair.label]
-    if not labelled:
-        raise bad_input(
-            sheet or ", ".join(map(str, places)),
-            wanted="labelled pairs",
-            found=f"{len(said):,} pairs without a label" if said else "none",
-            do=f"write a sheet with --out; {FILL}",
-        )
-    if without := len(said) - len(labelled):
-        say(f"{without:,} of {len(said):,} pairs have no label and were left out")
-    made = collected(places[0].name)
-    review_rows(made, said)
-    manifest = manifest_if_any(places[0]) if places[0].is_dir() else None
-    target = manifest.content_as(str, "target", "") if manifest else ""
-    add_published(made, target, ["reviewed pairs", "reformulation types"])
-    calibration_rows(made, labelled, score, **rules)
-    return Measurements(
-        rows=made.rows,
-        command=COMMAND,
-        settings={"score": score, **rules},
-        read=[
-            *(Read.file("pairs", pairs_file(place)) for place in places),
-            *([Read.file("labels", sheet)] if sheet else []),
-        ],
+    return read_labelled(
+        places, None if labels is None else input_place(labels), settings.score, rules
     )

@@ -58,7 +58,7 @@ def retrieve(
         >>> print(pb.retrieve("planted", wanted=Retrieval("test", depth=10), out="bm25.run"))
         bm25: 18 queries, 180 candidates
     """
-    from positionbias.dense.retrieve import retrieve as rank
+    from positionbias.dense.ranked import retrieve as rank
 
     return rank(collection, out, wanted, bm25, dense, engine, overwrite=overwrite)
 

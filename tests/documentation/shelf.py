@@ -24,8 +24,7 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.run import write_run
 from positionbias.firststage.retrieval import Retrieval
 from positionbias.formats.validation_draw import ValidationDraw
-from positionbias.leakage.settings import FindSettings
-from positionbias.ops.query_encoder import Encoder
+from positionbias.leakage.settings import Encoder, FindSettings
 from positionbias.planted.generator import write_planted
 from positionbias.planted.settings import PlantedSettings
 from tests import tiny

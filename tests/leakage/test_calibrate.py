@@ -22,7 +22,7 @@ from positionbias.leakage.labelled import (
     wilson,
 )
 from positionbias.leakage.pairs import DIFFERENT, Pair, read_pairs
-from positionbias.ops.query_encoder import ENCODER, THRESHOLDS
+from positionbias.leakage.semantic import ENCODER, THRESHOLDS
 
 
 def labelled(

@@ -17,8 +17,8 @@ from positionbias.leakage.lexical import read_terms
 from positionbias.leakage.measured import MEANING, WORDS, found_rows
 from positionbias.leakage.pairs import Pair, read_pairs, write_pairs
 from positionbias.leakage.queries import TrainSource, field_texts, tsv_source
-from positionbias.leakage.settings import FindSettings
-from positionbias.ops.query_encoder import Encoder
+from positionbias.leakage.semantic import open_semantic
+from positionbias.leakage.settings import Encoder, FindSettings
 
 MEANINGS = {
     "car": 0,
@@ -253,4 +253,4 @@ def test_an_encoder_without_labelled_cosines_needs_a_threshold() -> None:
     with pytest.raises(
         SettingError, match=r"--threshold: wanted a cosine for the encoder other, as each encoder"
     ):
-        Encoder("other").semantic(None)
+        open_semantic(Encoder("other"), None)

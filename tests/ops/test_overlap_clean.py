@@ -15,7 +15,7 @@ from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest, input_ref, verify
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.engine.choose import Engine
-from positionbias.ops.leakage_clean import Cleaned
+from positionbias.overlap.clean import Cleaned
 from positionbias.overlap.settings import CountedPairs, Removing
 
 from ..overlap.small import (

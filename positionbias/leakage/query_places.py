@@ -19,8 +19,6 @@ from positionbias.core.schema import NAME
 from positionbias.formats.trec_topics import read_topics
 from positionbias.leakage.queries import TrainSource, collection_source, tsv_queries, tsv_source
 
-__all__ = ["QueryPlace"]
-
 
 @dataclass(frozen=True, slots=True)
 class QueryPlace:
