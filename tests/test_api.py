@@ -22,7 +22,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import load, load_values
-from positionbias.core.screen import lines_of
+from positionbias.core.terminal import lines_of
 from positionbias.planted.settings import PlantedSettings
 from positionbias.report.page import load_study
 from tests.audit.bags import bag_checkpoint

@@ -20,8 +20,8 @@ from positionbias.core.errors import OutputExistsError, SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.outcome import text_of
 from positionbias.core.rows import records
-from positionbias.core.screen import lines_of, shown_width
 from positionbias.core.shown import Shown
+from positionbias.core.terminal import lines_of, shown_width
 from positionbias.dense.vectors import Vectors
 from positionbias.planted.generator import write_planted
 from positionbias.planted.settings import PlantedSettings

@@ -21,8 +21,7 @@ from positionbias.audit.reads import Reads
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Rows, System, Task, counted, made_id
 from positionbias.core.collection import Collection
-from positionbias.core.interval import interval_of
-from positionbias.core.records import Query
+from positionbias.core.records import Query, interval_of
 from positionbias.core.seeds import below, choose, drawn_order
 from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
 from positionbias.models.protocols import token_reader

@@ -14,7 +14,7 @@ from positionbias.audit.systems import Measurement
 from positionbias.audit.verdict import MOST_QUERIES, queries_for
 from positionbias.audit.words import sentences_of, unread_part
 from positionbias.core.formatting import count, decimal, interval, plural
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.core.terminal import neutral
 
 

@@ -21,7 +21,7 @@ from positionbias.audit.answers import (
     Verdict,
 )
 from positionbias.audit.systems import Measurement, Rows, Task
-from positionbias.core.interval import interval_of
+from positionbias.core.records import interval_of
 from positionbias.core.rows import Collected
 from positionbias.evaluation.simultaneous import simultaneous
 

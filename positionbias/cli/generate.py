@@ -20,9 +20,8 @@ from positionbias.core.errors import SettingError
 from positionbias.core.operation import REQUIRED, Command, Given, Parameter
 from positionbias.core.outcome import Judgement, text_of
 from positionbias.core.progress import say
-from positionbias.core.screen import message
 from positionbias.core.settings import flags_as, given_by_hand
-from positionbias.core.terminal import json_line, to_person
+from positionbias.core.terminal import json_line, message, to_person
 
 FEW = 12  # settings; a command with more of them has --config and --print-config
 

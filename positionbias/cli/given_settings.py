@@ -12,8 +12,7 @@ from typing import Any, get_origin
 
 import msgspec
 
-from positionbias.core.closest import or_closest
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError, SettingError, or_closest
 from positionbias.core.operation import Parameter
 from positionbias.core.places import input_place
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from positionbias.core.operation import Parameter
-from positionbias.core.screen import LEAST, PIPED, line_width
+from positionbias.core.terminal import LEAST, PIPED, line_width
 
 OWN, SHARED = "Options", "Every command"  # headings
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import click
 
 from positionbias.cli.help import WideContext, add_quiet, write_options
-from positionbias.core.closest import or_closest
+from positionbias.core.errors import or_closest
 from positionbias.core.settings import check_whole
 
 # name -> (module, attribute, one line of help): there stands a command, or an operation of which

@@ -17,8 +17,7 @@ from positionbias import __version__
 from positionbias.cli.groups import commands_below
 from positionbias.cli.judged_exit import JudgedExit
 from positionbias.cli.lazy import Commands, LazyGroup
-from positionbias.core.closest import or_closest
-from positionbias.core.errors import PositionBiasError, message_of
+from positionbias.core.errors import PositionBiasError, message_of, or_closest
 from positionbias.core.terminal import PLAIN, guard_streams, to_person
 from positionbias.engine import stopping
 

@@ -28,7 +28,7 @@ from scipy.special import stdtr, stdtrit
 
 from positionbias.contamination.settings import SuspectSettings
 from positionbias.core.errors import InputError
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.core.rows import Collected
 from positionbias.core.seeds import generator
 from positionbias.evaluation.clustered import clustered_mean, family_wise, joined_error

@@ -26,9 +26,8 @@ import numpy as np
 import pyarrow as pa
 
 from positionbias.core.arrow_files import ArrowFile
-from positionbias.core.closest import or_closest
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
-from positionbias.core.errors import InputError, StorageError, bad_input
+from positionbias.core.errors import InputError, StorageError, bad_input, or_closest
 from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest
 from positionbias.core.missing import how_to_get

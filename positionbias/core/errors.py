@@ -1,10 +1,14 @@
-"""The exception hierarchy. Every message says what was wanted, what was found, and what to do."""
+"""The exception hierarchy, and what messages say: what was wanted, what was found, and what to do.
+That may be the known name that a mistyped one is closest to, or the extra to install.
+"""
 
 from __future__ import annotations
 
+import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from types import UnionType
 
@@ -127,3 +131,107 @@ def where_raised(error: BaseException) -> str:
     placed = frames and not isinstance(error, SyntaxError)  # a SyntaxError gives its own position
     place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if placed else ""
     return f"{type(error).__name__}{place}: {str(error).strip() or 'no message'}"
+
+
+_LEAST = 0.7  # of difflib's ratio: below it, names are rarely meant
+
+
+def closest(found: object, known: Iterable[str]) -> str:
+    """Return the name most like ``found``, without regard to case; empty where none is like it.
+
+    >>> (
+    ...     closest("qurey", ["query", "passage"]),
+    ...     closest("NDCG", ["nDCG", "RR"]),
+    ...     closest("x", ["query"]),
+    ... )
+    ('query', 'nDCG', '')
+    """
+    from difflib import get_close_matches
+
+    by_fold = {_folded(name): name for name in known}
+    near = get_close_matches(_folded(str(found)), by_fold, n=1, cutoff=_LEAST)
+    return by_fold[near[0]] if near else ""
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("_", "-").lstrip("-")
+
+
+def or_closest(found: object, known: Iterable[str], do: str) -> str:
+    """Return the end of an error: whether the closest name was meant, or where none is close what
+    to do.
+
+    >>> or_closest("qurey", ["query", "passage"], "pick one")
+    'did you mean query?'
+    """
+    near = closest(found, known)
+    return f"did you mean {near}?" if near else do
+
+
+def near_file(path: Path | str, do: str) -> str:
+    """Return the end of an error about a path that is not there: whether a neighbour of much the
+    same name was meant, or what to do.
+    """
+    path = Path(path)
+    try:
+        there = [name for name in os.listdir(path.parent) if not name.startswith(".")]
+    except OSError:
+        return do
+    if path.name in there:  # it is there, and something else is wrong
+        return do
+    near = closest(path.name, there)
+    return f"did you mean {path.with_name(near)}?" if near else do
+
+
+MODELS = (
+    "torch",
+    "transformers",
+    "tokenizers",
+    "safetensors",
+    "huggingface_hub",
+    "accelerate",
+    "threadpoolctl",
+)
+
+
+@contextmanager
+def models_extra(needed_by: str = "models", instead: str = "") -> Iterator[None]:
+    """Turn a failed import of a model package into an error that names the extra to install.
+
+    ``needed_by`` names what needs it, ``instead`` what does without.
+
+    Raises:
+        DependencyError: a package of the extra ``models`` is missing.
+
+    >>> with models_extra():
+    ...     raise ModuleNotFoundError("No module named 'torch'", name="torch")
+    Traceback (most recent call last):
+    ...
+    positionbias.core.errors.DependencyError: models: wanted the package torch; found none; run: pip
+        install 'positionbias[models]'
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name not in MODELS:
+            raise
+        raise _missing(error.name, needed_by, instead) from error
+
+
+def check_models(needed_by: str) -> None:
+    """Refuse long work that needs models where a package of them is not installed.
+
+    Raises:
+        DependencyError: one is not.
+    """
+    for name in MODELS:
+        with models_extra(needed_by):
+            if find_spec(name) is None:
+                raise _missing(name, needed_by)
+
+
+def _missing(name: str, needed_by: str, instead: str = "") -> DependencyError:
+    return DependencyError(
+        f"{needed_by}: wanted the package {name}; found none; run: pip install "
+        f"'positionbias[models]'{instead and f', or {instead}'}"
+    )

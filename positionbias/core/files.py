@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from positionbias.core.budgets import DOCUMENT, RATIO, check_ratio
-from positionbias.core.closest import near_file
-from positionbias.core.errors import InputError, StorageError, bad_input
+from positionbias.core.errors import InputError, StorageError, bad_input, near_file
 from positionbias.core.json_text import parse_json
 from positionbias.core.seal import verified
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 
 MINUS = "\u2212"
 NBSP = "\u00a0"

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from positionbias.core.closest import near_file
-from positionbias.core.errors import bad_input
+from positionbias.core.errors import bad_input, near_file
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 

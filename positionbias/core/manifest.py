@@ -20,8 +20,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias, TypeVar
 
-from positionbias.core.closest import near_file, or_closest
-from positionbias.core.errors import InputError, bad_input
+from positionbias.core.errors import InputError, bad_input, near_file, or_closest
 from positionbias.core.files import read_json
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.progress import remark

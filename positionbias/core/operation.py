@@ -30,8 +30,7 @@ from typing import (
     get_type_hints,
 )
 
-from positionbias.core.errors import SettingError
-from positionbias.core.extras import models_extra
+from positionbias.core.errors import SettingError, models_extra
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.places import Place, input_place, output_place, refuse_inputs
 from positionbias.core.settings import SEED_HELP, Setting, settings_of

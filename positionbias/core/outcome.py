@@ -16,8 +16,8 @@ from positionbias.core.manifest import Manifest, input_ref, package_versions, pr
 from positionbias.core.places import Place, output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.publish import refuse_existing
-from positionbias.core.screen import wrapped
 from positionbias.core.shown import Shown
+from positionbias.core.terminal import wrapped
 
 if TYPE_CHECKING:
     from pandas import DataFrame

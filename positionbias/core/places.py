@@ -14,8 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
-from positionbias.core.closest import near_file
-from positionbias.core.errors import InputError, SettingError, bad_input, check_type
+from positionbias.core.errors import InputError, SettingError, bad_input, check_type, near_file
 from positionbias.core.progress import remark
 from positionbias.core.settings import flag_of
 

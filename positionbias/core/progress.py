@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TextIO, TypeVar
 
-from positionbias.core.screen import message
-from positionbias.core.terminal import guarded_streams, neutral, to_person, unguarded
+from positionbias.core.terminal import guarded_streams, message, neutral, to_person, unguarded
 
 T = TypeVar("T")
 _quiet = False

@@ -20,9 +20,9 @@ from pandas.api.types import is_string_dtype
 
 from positionbias.core.csv_cells import read_cell, write_rows
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest, write_manifest
 from positionbias.core.publish import atomic_file, atomic_folder
+from positionbias.core.records import Interval
 from positionbias.core.seal import MANIFEST, verified
 
 

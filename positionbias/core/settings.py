@@ -14,8 +14,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Real
 from typing import Any, Literal
 
-from positionbias.core.closest import or_closest
-from positionbias.core.errors import PositionBiasError, SettingError
+from positionbias.core.errors import PositionBiasError, SettingError, or_closest
 
 _KEY = "setting"
 Implied = Mapping[str, object]

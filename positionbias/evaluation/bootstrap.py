@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse, stats
 
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.core.seeds import generator
 
 RESAMPLES = 2_000

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.evaluation.bootstrap import (
     FEWEST,
     LEVEL,

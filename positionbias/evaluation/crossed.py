@@ -38,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.evaluation.bootstrap import (
     FEWEST,
     LEVEL,

@@ -23,7 +23,7 @@ from collections.abc import Container, Mapping, Sequence
 import numpy as np
 
 from positionbias.core.errors import InputError
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.core.seeds import key64
 from positionbias.evaluation.bootstrap import (
     FEW,

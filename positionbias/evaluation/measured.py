@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.core.rows import Collected
 from positionbias.evaluation.answers import compared
 from positionbias.evaluation.records import (

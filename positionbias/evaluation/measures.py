@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import ir_measures
 import numpy as np
 
-from positionbias.core.closest import closest
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError, SettingError, closest
 from positionbias.core.json_text import Json
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run

@@ -27,7 +27,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.evaluation.bootstrap import LEVEL, cluster_queries
 from positionbias.evaluation.clustered import Estimate
 

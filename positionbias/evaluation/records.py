@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from positionbias.core.interval import Interval
 from positionbias.core.json_text import JsonObject
+from positionbias.core.records import Interval
 
 P = TypeVar("P")
 TEXTS = ("original", "rotated")  # the test or training passages

@@ -18,9 +18,8 @@ import numpy as np
 from scipy import stats
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.interval import Interval
 from positionbias.core.json_text import Json
-from positionbias.core.records import Qrel
+from positionbias.core.records import Interval, Qrel
 from positionbias.evaluation.bootstrap import (
     FEWEST,
     RESAMPLES,

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import (
     FEWEST,

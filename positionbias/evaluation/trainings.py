@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.errors import InputError
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.evaluation.bootstrap import (
     RESAMPLES,
     Span,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.evaluation.bootstrap import (
     Span,
     bounded,

@@ -18,8 +18,7 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_json
-from positionbias.core.interval import Interval
-from positionbias.core.records import Qrel
+from positionbias.core.records import Interval, Qrel
 from positionbias.core.rows import Collected
 from positionbias.core.run import Run, read_run
 from positionbias.core.run_files import read_rankings

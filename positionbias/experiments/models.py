@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import msgspec
 
-from positionbias.core.closest import or_closest
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import SettingError, bad_input, or_closest
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import manifest_if_any
 from positionbias.core.operation import Given, Parameter, made_of, settings_parameters

@@ -16,9 +16,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import SettingError, or_closest
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, write_manifest

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from positionbias.core.closest import or_closest
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import SettingError, bad_input, or_closest
 from positionbias.core.settings import check_settings, setting
 
 # where the user names none, the first of these in the table is used

@@ -21,10 +21,15 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
-from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
+from positionbias.core.errors import (
+    DependencyError,
+    InputError,
+    SettingError,
+    bad_input,
+    or_closest,
+)
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, package_versions
 from positionbias.core.progress import is_quiet, track

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import IO, cast
 
 from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, numbered_lines, stream_blocks
-from positionbias.core.closest import near_file
-from positionbias.core.errors import bad_input
+from positionbias.core.errors import bad_input, near_file
 from positionbias.core.files import decompressed, input_errors, open_bytes
 from positionbias.core.input_state import content_digest, file_state
 from positionbias.core.json_text import JsonObject

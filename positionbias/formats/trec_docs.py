@@ -26,8 +26,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from positionbias.core.blocks import Block
-from positionbias.core.closest import or_closest
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import SettingError, bad_input, or_closest
 from positionbias.core.json_text import parse_json
 from positionbias.core.records import Passage
 from positionbias.core.settings import setting

@@ -42,7 +42,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.core.rows import Collected
 from positionbias.core.seeds import key64
 from positionbias.evaluation.bootstrap import LEVEL

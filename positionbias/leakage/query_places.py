@@ -8,9 +8,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection, find_collection
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import SettingError, bad_input, or_closest
 from positionbias.core.files import input_errors, open_bytes
 from positionbias.core.outcome import Read
 from positionbias.core.places import input_place

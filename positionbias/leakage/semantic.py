@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from positionbias.core.errors import SettingError
-from positionbias.core.extras import models_extra
+from positionbias.core.errors import SettingError, models_extra
 from positionbias.core.json_text import JsonObject
 from positionbias.core.outcome import Read
 from positionbias.engine.per_process import PerProcess

@@ -12,8 +12,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from positionbias.core.closest import or_closest
-from positionbias.core.errors import DependencyError, InputError, bad_input
+from positionbias.core.errors import DependencyError, InputError, bad_input, or_closest
 from positionbias.core.files import read_json
 from positionbias.core.found import names_of
 from positionbias.models.identity import MODULE_FOLDER

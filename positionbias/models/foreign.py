@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, cast
 
 from torch import nn
 
-from positionbias.core.closest import or_closest
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import SettingError, bad_input, or_closest
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.colbert import ColBERT

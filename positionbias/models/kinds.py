@@ -9,8 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from positionbias.core.closest import or_closest
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import SettingError, or_closest
 from positionbias.core.settings import Setting
 from positionbias.models.shapes import KINDS, Beginning, Kind
 

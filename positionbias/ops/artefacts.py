@@ -198,7 +198,7 @@ def _measured(folder: Path, model: Manifest) -> str:
     from textwrap import indent
 
     from positionbias.core.manifest import read_manifest
-    from positionbias.core.screen import lines_of
+    from positionbias.core.terminal import lines_of
 
     manifest, found = read_manifest(folder), replace(load(folder), remarks=())
     models = [item.checksum for item in manifest.inputs if item.role == "model"]

@@ -16,8 +16,7 @@ from positionbias.audit.settings import (
     Limits,
     ModelLike,
 )
-from positionbias.core.errors import PositionBiasError, SettingError, check_type
-from positionbias.core.extras import models_extra
+from positionbias.core.errors import PositionBiasError, SettingError, check_type, models_extra
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import LeftOut, Overwrite, SavedTo, WithTexts, operation
@@ -123,7 +122,7 @@ class Checked(Judgement):
         return overall(self.checks)
 
     def __str__(self) -> str:
-        from positionbias.core.screen import wrapped
+        from positionbias.core.terminal import wrapped
 
         return wrapped(self.verdict)
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from positionbias.core.errors import SettingError
-from positionbias.core.extras import check_models
+from positionbias.core.errors import SettingError, check_models
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Overwrite, Seed, operation
@@ -50,7 +49,7 @@ class Studied(Written):
 
     def __str__(self) -> str:
         """Return the tables that its page does not fold, and its findings in sentences."""
-        from positionbias.core.screen import wrapped
+        from positionbias.core.terminal import wrapped
         from positionbias.report.presentation import shown_by
         from positionbias.report.table import as_text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from positionbias.core.extras import check_models
+from positionbias.core.errors import check_models
 from positionbias.core.operation import Out, Overwrite, Source, operation
 from positionbias.core.settings import (
     Setting,

@@ -19,8 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
-from positionbias.core.closest import or_closest
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import SettingError, or_closest
 
 # study -> its question, one line of help; in the order of pages and of help
 PAPERS: Mapping[str, str] = {

@@ -23,8 +23,8 @@ from math import factorial, prod
 import numpy as np
 from scipy import stats
 
-from positionbias.core.interval import Interval
 from positionbias.core.progress import track
+from positionbias.core.records import Interval
 from positionbias.core.rows import Collected
 from positionbias.core.seeds import generator
 from positionbias.evaluation.significance import HOLM, corrected

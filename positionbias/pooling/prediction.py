@@ -27,7 +27,7 @@ from scipy import stats
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, log_expit, logsumexp
 
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.core.seeds import generator
 from positionbias.pooling.scores import NO_GRADE, PoolMeasure, score_grades
 from positionbias.pooling.unjudged import PLACES, OpenRuns, left_out_documents

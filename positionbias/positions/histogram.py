@@ -16,8 +16,8 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.interval import Interval
 from positionbias.core.progress import track
+from positionbias.core.records import Interval
 from positionbias.core.steps import MapShards
 from positionbias.positions.answers import ONE_START, AnswerCounts, OffsetCheck, locate_split
 from positionbias.positions.expectation import FIFTH, MEAN, TENTH, Spans

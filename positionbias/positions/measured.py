@@ -9,8 +9,8 @@ from typing import Any
 
 from positionbias.core.collection import find_collection
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.interval import Interval
 from positionbias.core.outcome import Measurements, Read
+from positionbias.core.records import Interval
 from positionbias.core.rows import Collected
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.choose import Engine

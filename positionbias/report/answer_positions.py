@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pandas import DataFrame
 
 from positionbias.core.formatting import percent
-from positionbias.core.screen import encodable, wrapped
+from positionbias.core.terminal import encodable, wrapped
 from positionbias.positions.histogram import POINTS, Beside
 from positionbias.positions.measured import ANSWERS
 from positionbias.report.figure import Histogram

@@ -12,7 +12,7 @@ from pandas import DataFrame
 
 from positionbias.core import rows as of_rows
 from positionbias.core.manifest import Manifest
-from positionbias.core.screen import wrapped
+from positionbias.core.terminal import wrapped
 from positionbias.report.figure import RowFigure
 from positionbias.report.record import Finding
 from positionbias.report.table import RowTable, Table, as_text

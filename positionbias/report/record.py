@@ -15,7 +15,7 @@ from typing import Any
 from pandas import DataFrame
 
 from positionbias.core.formatting import MISSING, as_form, count, interval, p_value, with_interval
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 
 
 @dataclass(frozen=True, slots=True)

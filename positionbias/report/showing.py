@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pandas
 
 from positionbias.core import rows as of_rows
-from positionbias.core.closest import or_closest
 from positionbias.core.collection import Collection
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import SettingError, or_closest
 from positionbias.core.formatting import plural
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
@@ -26,8 +25,8 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.outcome import Judgement, Measurements, text_of
 from positionbias.core.places import Place, output_place
-from positionbias.core.screen import lines_of
 from positionbias.core.shown import Shown
+from positionbias.core.terminal import lines_of
 from positionbias.positions.debias import rotation_rows
 from positionbias.positions.place import placement_rows
 from positionbias.positions.select import selection_rows

@@ -25,12 +25,11 @@ from positionbias.core.formatting import (
     plural,
     with_interval,
 )
-from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest, provenance, write_manifest
 from positionbias.core.publish import atomic_folder
-from positionbias.core.screen import line_width, shown_width, words_of, wrap
+from positionbias.core.records import Interval
 from positionbias.core.seal import MANIFEST
-from positionbias.core.terminal import neutral
+from positionbias.core.terminal import line_width, neutral, shown_width, words_of, wrap
 from positionbias.evaluation.answers import is_significant
 from positionbias.report.record import Record, bounds_of, formatted, records_of, said
 

@@ -16,7 +16,7 @@ from positionbias.audit.answers import (
 from positionbias.audit.settings import Audited
 from positionbias.audit.shown import SHOWN
 from positionbias.audit.systems import Measurement
-from positionbias.core.screen import lines_of, shown_width
+from positionbias.core.terminal import lines_of, shown_width
 from positionbias.ops.audit import audit_systems
 from positionbias.planted.generator import write_planted
 from positionbias.planted.settings import PlantedSettings

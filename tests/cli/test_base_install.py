@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.core.extras import MODELS
+from positionbias.core.errors import MODELS
 from positionbias.core.qrels import write_qrels
 from positionbias.core.run import write_run
 from positionbias.planted.generator import write_planted

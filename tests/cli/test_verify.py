@@ -10,7 +10,7 @@ from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest, write_manifest
-from positionbias.core.screen import lines_of
+from positionbias.core.terminal import lines_of
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.core.closest import closest, near_file, or_closest
+from positionbias.core.errors import closest, near_file, or_closest
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from positionbias.core.formatting import (
     slug,
     with_interval,
 )
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from positionbias.core.errors import InputError, OutputExistsError
-from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.records import Interval
 from positionbias.core.rows import (
     COLUMNS,
     Collected,

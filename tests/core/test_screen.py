@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core.screen import line_width, lines_of, message, shown_width, wrap, wrapped
+from positionbias.core.terminal import line_width, lines_of, message, shown_width, wrap, wrapped
 
 
 class Terminal(io.StringIO):

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from positionbias.core.interval import Interval
 from positionbias.core.manifest import InputRef, Manifest
+from positionbias.core.records import Interval
 from positionbias.core.rows import Collected, save
 from positionbias.evaluation.convergence import Finish
 from positionbias.evaluation.measured import evaluation_rows

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.core.rows import Collected
 from positionbias.evaluation.leaked import leaked_results
 from positionbias.evaluation.measured import evaluation_rows

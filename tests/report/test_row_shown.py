@@ -9,7 +9,7 @@ import pytest
 from pandas import DataFrame
 
 from positionbias.core.errors import InputError
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.core.rows import Collected
 from positionbias.report.figure import Forest, Histogram, Lines, Mark, Scatter
 from positionbias.report.presentation import Presentation

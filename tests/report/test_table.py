@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import OutputExistsError
-from positionbias.core.interval import Interval
-from positionbias.core.screen import lines_of, shown_width
+from positionbias.core.records import Interval
+from positionbias.core.terminal import lines_of, shown_width
 from positionbias.report.table import (
     Cell,
     Column,

@@ -8,8 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from positionbias.audit.settings import AuditSettings
-from positionbias.core.closest import or_closest
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import SettingError, or_closest
 from positionbias.core.settings import (
     check_once,
     check_settings,

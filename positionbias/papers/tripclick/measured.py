@@ -12,7 +12,7 @@ from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.core.rows import Collected, printed_cells
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.answers import MARGIN

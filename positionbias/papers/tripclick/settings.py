@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from positionbias.core.closest import or_closest
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import SettingError, or_closest
 from positionbias.core.settings import (
     check_once,
     check_settings,

@@ -10,8 +10,8 @@ import pytest
 from pandas import DataFrame
 
 from positionbias.core import rows as core_rows
-from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
+from positionbias.core.records import Interval
 from positionbias.core.rows import Collected, read_csv
 from positionbias.evaluation.answers import Compared
 from positionbias.leakage.measured import TARGETS

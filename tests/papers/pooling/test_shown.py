@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.core.rows import Collected
 from positionbias.papers.pooling.shown import (
     BIAS,

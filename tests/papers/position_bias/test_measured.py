@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from pandas import DataFrame, Series
 
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.core.rows import read_csv
 from positionbias.evaluation.answers import Compared
 from positionbias.evaluation.records import Comparison

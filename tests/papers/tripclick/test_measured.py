@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from pandas import DataFrame
 
-from positionbias.core.interval import Interval
+from positionbias.core.records import Interval
 from positionbias.core.rows import read_csv
 from positionbias.core.run import Run
 from positionbias.evaluation.records import Facts
