@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from positionbias.ops.artefacts import load as load
     from positionbias.models.new_encoder import make_encoder as make_encoder
     from positionbias.models.permuted import permuted as permuted
-    from positionbias.ops.audit import Audit as Audit, audit_model as audit_model
+    from positionbias.audit.run import Audit as Audit
+    from positionbias.ops.audit import audit_model as audit_model
     from positionbias.positions.rotate import Rotate as Rotate, rotate as rotate
 
 __version__ = "0.1.0"
@@ -43,7 +44,7 @@ let_threads_sleep(os.environ)  # numerical libraries read it once, when they are
 # public name -> its module; each import_NAME stands in ops.imports
 _MODULES = {
     "Answer": "core.records",
-    "Audit": "ops.audit",
+    "Audit": "audit.run",
     "Collection": "core.collection",
     "Passage": "core.records",
     "Qrel": "core.records",

@@ -26,7 +26,6 @@ from positionbias.core.run_files import strictly_decreasing
 from positionbias.dense.vectors import Vectors
 from positionbias.firststage import bm25
 from positionbias.firststage.settings import Bm25Settings
-from positionbias.ops.audit import open_model
 from positionbias.positions.rotate import Rotate
 from positionbias.ranking.config import Computing
 
@@ -111,7 +110,7 @@ class Reranker(pyterrier.Transformer):
         self, model: ModelLike, *, kind: str | None = None, computing: Computing | None = None
     ) -> None:
         computing = computing or Computing()
-        self._checkpoint, self._config = open_model(model, kind, computing), computing.config
+        self._checkpoint, self._config = computing.open(model, kind), computing.config
 
     def __repr__(self) -> str:
         return f"Reranker({self._checkpoint.name!r})"
@@ -242,7 +241,7 @@ class Retriever(pyterrier.Transformer):
             depth,
             computing.config,
         )
-        self._checkpoint = None if model is None else open_model(model, kind, computing)
+        self._checkpoint = None if model is None else computing.open(model, kind)
         self._vectors = (
             Vectors(input_place(vectors)) if isinstance(vectors, str | Path) else vectors
         )
@@ -292,7 +291,7 @@ class Retriever(pyterrier.Transformer):
     def _run(self, queries: Sequence[Query]) -> Run:
         if self._checkpoint is None:
             return bm25.retrieve(self._collection, queries, self._depth, Bm25Settings())
-        from positionbias.audit.retriever import Retriever as ExactRetriever
+        from positionbias.dense.retriever import Retriever as ExactRetriever
 
         search = ExactRetriever(
             self._checkpoint,

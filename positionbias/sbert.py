@@ -12,6 +12,7 @@ from typing import Any
 
 from positionbias.audit.answers import WORTH, Contrast, Effect, Question, Verdict
 from positionbias.audit.audit import audit, make_task
+from positionbias.audit.run import evidence_rule
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
 from positionbias.core.collection import find_collection
@@ -21,7 +22,6 @@ from positionbias.core.records import Query
 from positionbias.core.run import Run, find_run
 from positionbias.firststage.bm25 import retrieve
 from positionbias.firststage.settings import Bm25Settings
-from positionbias.ops.audit import evidence_rule
 from positionbias.ranking.config import Computing
 
 try:
@@ -115,7 +115,7 @@ class PositionBiasEvaluator(BaseEvaluator):
             by_bm25 if candidates is None else find_run(candidates),
             settings,
             queries=queries,
-            rule=evidence_rule(opened, settings, Computing(), map),
+            rule=evidence_rule(opened, settings, Computing()),
         )
 
     def __call__(

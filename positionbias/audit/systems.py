@@ -23,7 +23,7 @@ from positionbias.ranking.scored import PassageTexts
 from positionbias.text.sentences import Parts, parts_of
 
 if TYPE_CHECKING:
-    from positionbias.audit.retriever import Retriever
+    from positionbias.dense.retriever import Retriever
     from positionbias.models.checkpoint import Checkpoint
 
 RERANKER, RETRIEVER, RUN = "re-ranker", "retriever", "run"  # roles of what is measured
@@ -196,6 +196,24 @@ class System:
         queries = [Query(name, text) for name, (text, _) in lists.items()]
         scored = self.scored(task, texts, run, description, queries)
         return {name: scores_of(scored, name) for name in lists}
+
+
+def retriever_of(
+    checkpoint: Checkpoint, task: Task, depth: int, spread: Spread | None = None
+) -> System:
+    """Return a model as a retriever over the whole collection; ``spread`` has other processes
+    encode with it.
+
+    Raises:
+        SettingError: as ``Retriever``.
+    """
+    from positionbias.dense.retriever import Retriever  # with torch
+
+    retriever = Retriever(
+        checkpoint, task.collection, task.queries, depth=depth, config=task.config, spread=spread
+    )
+    name = f"{checkpoint.ended_name}, whole collection"
+    return System(name, model=checkpoint.model, checkpoint=checkpoint, retriever=retriever)
 
 
 def _with_scores(run: Run) -> Run:

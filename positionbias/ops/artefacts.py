@@ -322,7 +322,7 @@ def load(folder: Place) -> Measurements:
         bm25: cannot tell from one run; harder questions may have their answers elsewhere.
         ...
     """
-    from positionbias.ops.audit import Audit
+    from positionbias.audit.run import Audit
     from positionbias.report.page import load_study
 
     place = input_place(folder, flag="folder")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import SettingError, bad_input, models_extra
 from positionbias.core.places import Place, model_place
 from positionbias.core.progress import remark
 from positionbias.core.settings import check_settings, declared_setting, setting
@@ -194,6 +194,33 @@ class Computing:
     def loading(self, model: Place, kind: str | None = None) -> Loading:
         """Return how ``load`` loads a model, for other processes."""
         return Loading(model_place(model), kind, self)
+
+    @models_extra()
+    def open(self, model: Any, kind: str | None = None) -> Checkpoint:
+        """Return a model as it was given, a checkpoint or a user's object, or loaded by its name.
+
+        Raises:
+            InputError, SettingError: as ``load_checkpoint``.
+            DependencyError: the extra ``models`` is not installed.
+        """
+        from positionbias.models.checkpoint import Checkpoint, user_checkpoint
+
+        if isinstance(model, Place):
+            return self.load(model, kind)
+        name = getattr(model, "__name__", type(model).__name__)
+        return model if isinstance(model, Checkpoint) else user_checkpoint(model, name, kind)
+
+    def spread(
+        self, model: Any, opened: Checkpoint, kind: str | None, map_shards: MapShards
+    ) -> Spread | None:
+        """Return how other processes compute with a model; None for an object, which is in this
+        one, and an endpoint, which one asks.
+        """
+        from positionbias.models.protocols import Served
+
+        if not isinstance(model, Place) or isinstance(opened.model, Served):
+            return None
+        return Spread(self.loading(model, kind), map_shards)
 
 
 @dataclass(frozen=True, slots=True)

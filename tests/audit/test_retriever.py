@@ -12,18 +12,17 @@ import pytest
 
 from positionbias.audit.answers import Contrast, Preference, Question, Verdict
 from positionbias.audit.audit import audit, make_task
-from positionbias.audit.retriever import Retriever
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import Measurement, System, Task
+from positionbias.audit.systems import Measurement, System, Task, retriever_of
 from positionbias.audit.words import sentences_of
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.records import Query
 from positionbias.core.run import Run
+from positionbias.dense.retriever import Retriever
 from positionbias.firststage.bm25 import retrieve
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.ops.audit import retrievers
 from positionbias.planted.settings import PlantedSettings
 from tests.audit.bags import bag_checkpoint
 from tests.audit.tasks import rows_in, same_rows, verdict_of
@@ -60,7 +59,7 @@ def change(results: list[Measurement], name: str) -> float:
 def results(task: Task) -> list[Measurement]:
     """One that reads all words of a passage, and one that reads the first twenty."""
     models = [bag_checkpoint("whole"), bag_checkpoint("front", 20)]
-    return audit(task, retrievers(models, task, 40), SETTINGS)
+    return audit(task, [retriever_of(model, task, 40) for model in models], SETTINGS)
 
 
 def test_a_retriever_that_reads_the_front_alone_is_found_short_sighted(
@@ -101,7 +100,7 @@ def test_at_the_depth_of_the_collection_it_is_re_ranking_all_passages(
     )
     task = make_task(collection, "test", every, settings, queries=10)
     checkpoint = bag_checkpoint("front", 20)
-    by_retrieval = audit(task, retrievers([checkpoint], task, len(collection)), settings)
+    by_retrieval = audit(task, [retriever_of(checkpoint, task, len(collection))], settings)
     by_re_ranking = audit(task, [System.of(checkpoint)], settings)
     alike, other = (
         [
@@ -154,11 +153,11 @@ def test_what_cannot_retrieve_and_too_little_memory_are_one_line(
         SettingError,
         match="wanted a model with one vector a text .* found .*blind, of kind function",
     ) as caught:
-        retrievers([load_checkpoint("tests.audit.scorers:blind")], task, 5)
+        retriever_of(load_checkpoint("tests.audit.scorers:blind"), task, 5)
     assert "\n" not in str(caught.value)
-    monkeypatch.setattr("positionbias.audit.retriever.MEMORY", 0.01)
+    monkeypatch.setattr("positionbias.dense.retriever.MEMORY", 0.01)
     with pytest.raises(
         SettingError, match="--queries: one pass over the passages serves"
     ) as caught:
-        retrievers([bag_checkpoint("whole")], task, 1_000)
+        retriever_of(bag_checkpoint("whole"), task, 1_000)
     assert "\n" not in str(caught.value)
