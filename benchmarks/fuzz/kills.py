@@ -93,7 +93,7 @@ COMMANDS = (
         "leakage find --source train=./col:train ./col:test --encoder ./dot --threshold 0.9 --out "
         "./out",
         "out",
-        6,
+        20,
     ),
     Command(
         "audit",
