@@ -22,7 +22,7 @@ from positionbias.audit.two_runs import by_query, run_alone_verdict, two_run_ver
 from positionbias.audit.verdict import list_verdict, passage_verdict, raw_effects
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.progress import duration_in_words
+from positionbias.core.progress import shown_time
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
@@ -201,7 +201,7 @@ def _pilot(
         each = known.seconds / known.texts
         tell(
             f"{system.name}: about {texts:,.0f} texts to score at {1 / each:,.0f} a second: "
-            f"{duration_in_words(texts * each)} in all"
+            f"{shown_time(texts * each)} in all"
         )
     return orders
 

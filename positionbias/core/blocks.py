@@ -100,13 +100,10 @@ class Block:
         Raises:
             InputError: as ``text``.
         """
-        text = self.text()
-        start, number = 0, 0
-        while start < len(text):
-            end = text.find("\n", start)
-            end = len(text) if end < 0 else end
-            yield number, text[start:end].removesuffix("\r") if end < len(text) else text[start:]
-            start, number = end + 1, number + 1
+        *lines, last = self.text().split("\n")
+        yield from ((number, line.removesuffix("\r")) for number, line in enumerate(lines))
+        if last:
+            yield len(lines), last
 
     def fingerprint(self) -> str:
         """Return an identifier of the block across runs: the file's state and range, or a hash of

@@ -43,21 +43,6 @@ KNOWN: dict[str, str] = {
     "nfcorpus": "posbias import irds beir/nfcorpus/train beir/nfcorpus/dev beir/nfcorpus/test",
     "tripclick": "posbias import irds tripclick/train tripclick/val tripclick/test",
 }
-_ALSO = {
-    "squad-v2": "squad2",
-    "msmarco-passage": "msmarco",
-    "msmarco-passages": "msmarco",
-    "msmarco-doc": "msmarco-docs",
-    "msmarco-qna": "msmarco-qa",
-    "trec-dl-2019": "dl19",
-    "trec-dl-2020": "dl20",
-    "trec-robust04": "robust04",
-    "robust": "robust04",
-    "trec-core-2017": "core17",
-    "trec-core-2018": "core18",
-}
-
-
 _TABLE = re.compile(r"(?<=.)\.(csv|tsv|jsonl?|parquet)(\.gz|\.zst)?$", re.IGNORECASE)
 
 
@@ -84,7 +69,7 @@ def how_to_get(place: str | Path) -> str:
     if rotated := re.fullmatch(r"(.+)-rotated", path.name):
         return f"make it with: posbias debias {path.with_name(rotated[1])} --out {place}"
     name = path.name.lower().replace("_", "-")
-    if command := KNOWN.get(_ALSO.get(name, name)):
+    if command := KNOWN.get(name):
         return f"make it with: {command} --out {place}"
     return (
         f"make one with: posbias import planted --out {place}  (or another of: posbias import "

@@ -5,11 +5,9 @@ silent with ``--quiet``.
 from __future__ import annotations
 
 import atexit
-import math
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TextIO, TypeVar
@@ -22,9 +20,7 @@ _said: set[str] = set()
 _bars = True
 _hints = False
 _LINE_EVERY = 30.0  # seconds
-_LOOKS = 30  # between two lines
-_REMEMBERED = 10 * _LOOKS
-MINUTE, HOUR, DAY = 60, 3_600, 86_400
+_FIRST = 1 / 30  # of that time: a resumed run reports all earlier work in it
 
 
 class Progress(Protocol):
@@ -62,8 +58,7 @@ class _Bar:
 class _Lines:
     """A line every ``_LINE_EVERY`` seconds, from its own thread, as a batch may take longer.
 
-    The rate is that of the last five minutes. It excludes the first second, in which a resumed run
-    reports all earlier work.
+    The rate excludes the first second, in which a resumed run reports all earlier work.
     """
 
     def __init__(self, description: str, total: int | None, unit: str, stream: TextIO) -> None:
@@ -96,27 +91,27 @@ class _Lines:
         atexit.unregister(self.end)
 
     def _watch(self, every: float) -> None:
-        looks: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
-        began, look, line = time.monotonic(), 1, 1
-        while not self._ended.wait(max(0.0, began + look * every / _LOOKS - time.monotonic())):
+        began, line = time.monotonic(), 1
+        if self._ended.wait(every * _FIRST):
+            return
+        first, before = time.monotonic(), self._done
+        while not self._ended.wait(max(0.0, began + line * every - time.monotonic())):
             now = time.monotonic()
-            looks.append((now, self._done))
-            look = int((now - began) * _LOOKS / every) + 1
-            if now - began >= line * every:
-                line = int((now - began) / every) + 1
-                if not _quiet and not self._write(f"{message(self._shown(looks))}\n"):
-                    return
+            line = int((now - began) / every) + 1
+            shown = self._shown(self._done - before, now - first)
+            if not _quiet and not self._write(f"{message(shown)}\n"):
+                return
 
-    def _shown(self, looks: deque[tuple[float, int]]) -> str:
-        (first, before), (last, done) = looks[0], looks[-1]
-        parts = [f"{self._description}: {done:,} {self._unit}"]
+    def _shown(self, advanced: int, seconds: float) -> str:
+        """Return a line; ``advanced`` is what was done in the last ``seconds``."""
+        parts = [f"{self._description}: {self._done:,} {self._unit}"]
         if self._total is not None:
-            parts = [f"{self._description}: {done:,} of {self._total:,} {self._unit}"]
-        if done > before and last > first:
-            rate = (done - before) / (last - first)
+            parts = [f"{self._description}: {self._done:,} of {self._total:,} {self._unit}"]
+        if advanced > 0 and seconds > 0:
+            rate = advanced / seconds
             parts.append(_rate(rate, self._unit))
-            if self._total is not None and self._total > done:
-                parts.append(f"{duration_in_words((self._total - done) / rate)} left")
+            if self._total is not None and self._total > self._done:
+                parts.append(f"{shown_time((self._total - self._done) / rate)} left")
         return ", ".join([*parts, self._note] if self._note else parts)
 
     def _write(self, line: str) -> bool:
@@ -239,46 +234,6 @@ def track(
         for item in items:
             yield item
             bar.advance()
-
-
-def duration_in_words(seconds: float) -> str:
-    """Return an expected duration in words, to about two figures.
-
-    Tens of seconds below a minute, whole minutes below an hour, then hours and tens of minutes,
-    from twelve hours whole hours, and from two days days and hours.
-
-    >>> duration_in_words(4), duration_in_words(163), duration_in_words(4_150)
-    ('under 10 seconds', 'about 3 minutes', 'about 1 hour 10 minutes')
-
-    Raises:
-        ValueError: the duration is negative or not finite.
-    """
-    if not math.isfinite(seconds) or seconds < 0:
-        raise ValueError(f"wanted a finite number of seconds, at least 0; found {seconds}")
-    if seconds < 10:
-        return "under 10 seconds"
-    # each bound is where rounding reaches the next form: 55 seconds are a minute, not 60 seconds
-    if seconds < 55:
-        return f"about {_rounded(seconds, 10)} seconds"
-    if seconds < 59.5 * MINUTE:
-        return f"about {_counted(_rounded(seconds, MINUTE) // MINUTE, 'minute')}"
-    if seconds < 11 * HOUR + 55 * MINUTE:
-        hours, rest = divmod(_rounded(seconds, 10 * MINUTE), HOUR)
-        return f"about {_counted(hours, 'hour')}{f' {rest // MINUTE} minutes' if rest else ''}"
-    if seconds < 47.5 * HOUR:
-        return f"about {_counted(_rounded(seconds, HOUR) // HOUR, 'hour')}"
-    days, rest = divmod(_rounded(seconds, HOUR), DAY)
-    more = f" {_counted(rest // HOUR, 'hour')}" if rest else ""
-    return f"about {_counted(days, 'day')}{more}"
-
-
-def _rounded(seconds: float, unit: int) -> int:
-    """Round to the nearest multiple of ``unit``, halves up."""
-    return math.floor(seconds / unit + 0.5) * unit
-
-
-def _counted(number: int, unit: str) -> str:
-    return f"{number:,} {unit}" if number == 1 else f"{number:,} {unit}s"
 
 
 def shown_time(seconds: float) -> str:

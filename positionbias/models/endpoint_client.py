@@ -19,7 +19,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from positionbias.core.errors import DependencyError, InputError, TextError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.progress import duration_in_words, say
+from positionbias.core.progress import say, shown_time
 from positionbias.core.seeds import below
 from positionbias.models.masked_key import without_key
 from positionbias.models.protocols import TOKEN_CHARACTERS
@@ -469,5 +469,5 @@ class Meter:
         say(
             f"{self.name}: by the first {PILOT} requests, to send are about {characters:,.0f} "
             f"characters ({characters / TOKEN_CHARACTERS:,.0f} tokens at {TOKEN_CHARACTERS} "
-            f"characters each), in {duration_in_words(seconds)}"
+            f"characters each), in about {shown_time(seconds)}"
         )

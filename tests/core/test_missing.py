@@ -33,14 +33,6 @@ def test_the_command_of_a_known_name_can_be_parsed(name: str) -> None:
     ("place", "said"),
     [
         ("msmarco", "posbias import msmarco collectionandqueries.tar.gz --out msmarco"),
-        (
-            "MSMARCO_passage",
-            "posbias import msmarco collectionandqueries.tar.gz --out MSMARCO_passage",
-        ),
-        (
-            "trec-dl-2019",
-            "--attach dl19 msmarco-test2019-queries.tsv.gz 2019qrels-pass.txt --out trec-dl-2019",
-        ),
         ("msmarco-rotated-3", "posbias debias msmarco --seed 3"),
         ("data/x-rotated-17", "posbias debias data/x --seed 17 --out data/x-rotated-17"),
         ("x-rotated", "posbias debias x --out x-rotated"),
