@@ -9,19 +9,28 @@ from tempfile import TemporaryDirectory
 
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_json
+from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, read_manifest, verify
+from positionbias.core.outcome import Judgement
 from positionbias.core.publish import write_json
 from positionbias.core.seal import MANIFEST, seal_file, signed
 from positionbias.models.card import CARD
 
 
-@dataclass(frozen=True, slots=True)
-class Pushed:
+@dataclass(frozen=True, slots=True, repr=False)
+class Pushed(Judgement):
     """The address of an uploaded checkpoint, and its size."""
 
     url: str
     files: int
     bytes: int
+
+    def __str__(self) -> str:
+        return f"{self.files:,} files, {self.bytes / 1e6:,.1f} MB: {self.url}"
+
+    def to_json(self) -> JsonObject:
+        """Return its address, and how much it holds."""
+        return asdict(self)
 
 
 def push_checkpoint(folder: Path, repo: str, *, private: bool = False, more: str = "") -> Pushed:

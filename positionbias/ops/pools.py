@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from positionbias.core.errors import bad_input
 from positionbias.core.operation import Overwrite, SavedTo, operation
-from positionbias.core.outcome import Measurements, Read, refuse_outputs, save_if_asked
-from positionbias.core.places import Place, input_place
-from positionbias.core.progress import say
+from positionbias.core.outcome import Measurements, refuse_outputs, save_if_asked
+from positionbias.core.places import Place
 from positionbias.core.settings import Setting
 from positionbias.pooling.settings import CoverageSettings, PoolSettings, VerdictSettings
 
 if TYPE_CHECKING:
-    from positionbias.core.rows import Collected
-    from positionbias.pooling.runs import JudgedRuns, System
-
-__all__ = ["pool_coverage", "pool_reliability", "pool_verdict"]
+    pass
 
 Runs = Annotated[Place, Setting("A folder of TREC runs, plain or .gz.", place="read")]
 Qrels = Annotated[Place, Setting("Their judgements.", place="read")]
@@ -75,14 +66,11 @@ def pool_coverage(
         Pool depth  traditional in its pool  traditional in no other ...
         ...
     """
-    from positionbias.pooling.pools import add_counts, add_coverage, pool_rows
+    from positionbias.pooling.measured import measure_coverage
 
     refuse_outputs(out, overwrite=overwrite)
-    judged, read = _judged(runs, qrels, systems)
-    made = pool_rows(Path(qrels).name)
-    add_counts(made, judged, settings.relevant_from)
-    add_coverage(made, judged, settings.depth, settings.relevant_from)
-    return save_if_asked(_measured("coverage", made, settings, read), out, overwrite=overwrite)
+    measured = measure_coverage(runs, qrels, systems, settings)
+    return save_if_asked(measured, out, overwrite=overwrite)
 
 
 @operation
@@ -123,18 +111,10 @@ def pool_reliability(
         worse, 0 better, 0 within 0.03, 8 cannot tell).
         ...
     """
-    from positionbias.pooling.kinds import add_kinds
-    from positionbias.pooling.pools import NOTES, add_counts, add_reliability, pool_rows
-    from positionbias.pooling.scores import pool_measures
+    from positionbias.pooling.measured import measure_reliability
 
     refuse_outputs(out, overwrite=overwrite)
-    measures = pool_measures(settings.measures, settings.relevant_from)
-    judged, read = _judged(runs, qrels, systems)
-    made = pool_rows(Path(qrels).name)
-    add_counts(made, judged, settings.relevant_from)
-    add_reliability(made, judged, measures, settings)
-    add_kinds(made, judged, measures, settings)
-    measured = _measured("reliability", made, settings, read, notes=NOTES)
+    measured = measure_reliability(runs, qrels, systems, settings)
     return save_if_asked(measured, out, overwrite=overwrite)
 
 
@@ -188,73 +168,8 @@ def pool_verdict(
         70.0... of its first 10 are unjudged: 0.306 by the judged documents, 0.302 to 0.989 ...
         ...
     """
-    from positionbias.core.qrels import read_qrels
-    from positionbias.core.run import read_run
-    from positionbias.pooling.pools import pool_rows
-    from positionbias.pooling.runs import System, find_runs, read_runs, read_systems, run_name
-    from positionbias.pooling.scores import pool_measures
-    from positionbias.pooling.unjudged import open_runs
-    from positionbias.pooling.verdict import DEEPEST_OPEN, add_verdict
+    from positionbias.pooling.measured import measure_verdict
 
     refuse_outputs(out, overwrite=overwrite)
-    measures = pool_measures(settings.measures, settings.relevant_from)
-    depth = max(settings.depth, *(measure.cutoff or DEEPEST_OPEN for measure in measures))
-    table, path = systems and input_place(systems), input_place(run)
-    pooled = find_runs(input_place(pool_runs), table) if pool_runs else {}
-    if path.resolve() in {other.resolve() for other in pooled.values()}:
-        do = "give a run that did not help to make the pool, or move it out of --pool-runs"
-        raise bad_input(path, wanted="a new run", found="one of the pooled runs", do=do)
-    name = run_name(path)
-    named = {system.run: system for system in read_systems(table)} if table else {}
-    new = named.get(name, System(name, name, "")), read_run(path, name)
-    judgements = list(read_qrels(input_place(qrels)))
-    opened = open_runs(lambda: chain(read_runs(pooled), [new]), judgements, depth)
-    _say_lacking(opened.runs)
-    made = pool_rows(Path(qrels).name)
-    add_verdict(made, opened, measures, settings)
-    read = _read(pooled, pool_runs, qrels, systems if pool_runs else None)
-    read.append(Read.file("run", path))
-    return save_if_asked(_measured("verdict", made, settings, read), out, overwrite=overwrite)
-
-
-def _judged(runs: Place, qrels: Place, systems: Place) -> tuple[JudgedRuns, list[Read]]:
-    """Read a folder of runs against judgements."""
-    from positionbias.core.qrels import read_qrels
-    from positionbias.pooling.runs import find_runs, judge_runs, read_runs
-
-    files = find_runs(input_place(runs), input_place(systems))
-    judged = judge_runs(read_runs(files), read_qrels(input_place(qrels)))
-    _say_lacking(judged)
-    return judged, _read(files, runs, qrels, systems)
-
-
-def _say_lacking(judged: JudgedRuns) -> None:
-    if lacking := int((~judged.there[:, :, 0]).sum()):
-        say(f"judged queries that a run lacks, over all runs: {lacking:,}")
-
-
-def _read(
-    files: Mapping[System, Path], runs: Place | None, qrels: Place, systems: Place | None
-) -> list[Read]:
-    """Return the inputs; a folder of runs is one, by a checksum of their names and contents."""
-    from positionbias.pooling.runs import runs_checksum
-
-    read = [Read("runs", input_place(runs), runs_checksum(files))] if runs else []
-    read.append(Read.file("qrels", input_place(qrels)))
-    return [*read, Read.file("systems", input_place(systems))] if systems else read
-
-
-def _measured(
-    command: str, made: Collected, settings: Any, read: list[Read], notes: Sequence[str] = ()
-) -> Measurements:
-    own = asdict(settings)
-    return Measurements(
-        rows=made.rows,
-        command=f"pool {command}",
-        read=read,
-        seed=own.pop("seed", None),
-        settings=own,
-        name=f"Pools of {made.common['collection']}",
-        notes=notes,
-        packages=("numpy", "scipy"),
-    )
+    measured = measure_verdict(run, qrels, pool_runs, systems, settings)
+    return save_if_asked(measured, out, overwrite=overwrite)

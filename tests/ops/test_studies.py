@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from positionbias.leakage.settings import LeakingPairs
-from positionbias.ops.studies import _places_in
+from positionbias.papers.run import _places_in
 
 
 def test_what_settings_read_is_known_also_as_text() -> None:
