@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import Seeded, setting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClickSettings:
+class ClickSettings(Seeded):
     """Settings of the draw: the split and its judgement set, the lowest grade of a positive, the
     numbers of negatives, candidates and triples (None: all).
 
@@ -37,7 +37,3 @@ class ClickSettings:
     triples: int | None = setting(
         None, "How many of the shuffled triples to keep.", least=1, absent="all"
     )
-    seed: int = seed_setting()
-
-    def __post_init__(self) -> None:
-        check_settings(self)

@@ -9,11 +9,11 @@ from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import Place
 from positionbias.core.settings import (
+    Seeded,
     check_once,
     check_settings,
     declared_setting,
     required_setting,
-    seed_setting,
     setting,
 )
 from positionbias.models.kinds import READ_AS
@@ -66,20 +66,16 @@ class Suspects:
 
 
 @dataclass(frozen=True, slots=True)
-class SuspectSettings:
+class SuspectSettings(Seeded):
     """Settings of the test of a suspicion; ``seed`` keys the simulation of its error rates."""
 
     measure: str = setting(
         "nDCG@10", "Measure, as ir_measures names it.", flags=("-m", "--measure"), metavar="MEASURE"
     )
-    seed: int = seed_setting()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContaminatedSettings:
+class ContaminatedSettings(Seeded):
     """Settings of a set: the training split, and the test splits.
 
     Raises:
@@ -106,7 +102,6 @@ class ContaminatedSettings:
     train_depth: int = setting(
         100, "Candidates per query to draw negatives from.", least=1, shown=False
     )
-    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         check_settings(self)

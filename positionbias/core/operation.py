@@ -262,7 +262,7 @@ def settings_parameters(kind: Any, owner: str, path: tuple[str, ...] = ()) -> It
     it.
     """
     declared, hints = settings_of(kind), get_type_hints(kind)
-    for field in fields(kind):
+    for field in sorted(fields(kind), key=lambda field: field.name == "seed"):  # the seed is last
         of = declared.get(field.name)
         if of is not None and of.hidden:
             continue

@@ -167,6 +167,26 @@ def seed_setting() -> Any:
     return setting(1, SEED_HELP, least=0, shown=True)
 
 
+class Settings:
+    """Settings whose fields are checked when they are made.
+
+    Raises:
+        SettingError: a field is outside its range; the message names its flag.
+    """
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seeded(Settings):
+    """Settings of what draws at random."""
+
+    seed: int = seed_setting()
+
+
 def settings_of(kind: type) -> Mapping[str, Setting]:
     """Return the declarations of a settings dataclass by field name; undeclared fields are left
     out.

@@ -7,7 +7,13 @@ from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place
-from positionbias.core.settings import check_settings, declared_setting, given_flags, setting
+from positionbias.core.settings import (
+    Settings,
+    check_settings,
+    declared_setting,
+    given_flags,
+    setting,
+)
 from positionbias.models.kinds import READ_AS
 from positionbias.ranking.config import Computing
 
@@ -25,7 +31,7 @@ _OF_INDEX = {"--memory": ("exact",), "--hnsw": ("hnsw",), "--ivf": ("ivf",), "--
 
 
 @dataclass(frozen=True, slots=True)
-class AnnSettings:
+class AnnSettings(Settings):
     """Settings of an index. HNSW: ``search_width`` (efSearch, at least the depth). IVF: ``lists``
     (None or 0: four times the square root of the number of vectors), ``probes`` lists read per
     query.
@@ -65,9 +71,6 @@ class AnnSettings:
         shown=False,
     )
     threads: int = 1
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def built_with(self, kind: Ann, vectors: int) -> dict[str, int]:
         """Return the settings that determine the index of so many vectors."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from positionbias.core.settings import check_settings, declared_setting, seed_setting, setting
+from positionbias.core.settings import Seeded, declared_setting, setting
 from positionbias.firststage.own_passages import WITHOUT_OWN
 
 
 @dataclass(frozen=True, slots=True)
-class Measuring:
+class Measuring(Seeded):
     """Measures of runs, and the judgements of a collection to use."""
 
     split: str = setting("test", "Whose queries.", metavar="SPLIT")
@@ -27,7 +27,3 @@ class Measuring:
         metavar="MEASURE",
     )
     without_own: bool = declared_setting(False, WITHOUT_OWN)
-    seed: int = seed_setting()
-
-    def __post_init__(self) -> None:
-        check_settings(self)

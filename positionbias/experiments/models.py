@@ -15,7 +15,15 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import manifest_if_any
 from positionbias.core.operation import Given, Parameter, made_of, settings_parameters
 from positionbias.core.places import input_place, model_place
-from positionbias.core.settings import Setting, check_once, flag_of, flags_as, setting
+from positionbias.core.settings import (
+    Setting,
+    check_once,
+    flag_of,
+    flags_as,
+    seed_setting,
+    setting,
+)
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.kinds import begins_with, config_class
 from positionbias.models.shapes import KINDS
 from positionbias.training.config import TrainConfig, settle_steps
@@ -173,32 +181,31 @@ def _in_words(kind: Any) -> str:
     return names.get(kind, "a word") if isinstance(kind, type) else str(kind)
 
 
-SEEDS = Setting(
-    "Trainings of each model, with seeds from --seed on; three or more have intervals over "
-    "trainings.",
-    least=1,
-    most=1_000,
-    absent="3, with --quick 1",
-    shown=True,
-)
-DRAWS = Setting(
-    "Rotation draws, with seeds from --seed on; every training meets every draw.",
-    least=1,
-    most=1_000,
-    absent="2, with --quick 1",
-    flags=("--rotations",),
-    shown=True,
-)
-
-
-class SeveralTrainings:
-    """Settings of a study that trains each of its models ``seeds`` times, with seeds from ``seed``
-    on.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudySettings:
+    """Settings of every study: its models, each trained ``seeds`` times with seeds from ``seed``
+    on, which is also that of what the study draws. ``candidates`` are runs to use instead of
+    BM25's, by split.
     """
 
-    __slots__ = ()
-    seed: int
-    seeds: int
+    SHOWN = False
+
+    models: tuple[ModelSettings, ...]
+    seeds: int = setting(
+        1,
+        "Trainings of each model, with seeds from --seed on; three or more have intervals over "
+        "trainings.",
+        least=1,
+        most=1_000,
+        absent="3, with --quick 1",
+        shown=True,
+    )
+    depth: int = setting(100, "Candidates per validation or test query.", least=1)
+    candidates: Mapping[str, Path] = setting(
+        {}, "A run to use instead of BM25's; repeatable.", metavar="SPLIT=RUN"
+    )
+    bm25: Bm25Settings = field(default_factory=Bm25Settings)
+    seed: int = seed_setting()
 
     @property
     def training_seeds(self) -> range:
@@ -206,7 +213,6 @@ class SeveralTrainings:
         return range(self.seed, self.seed + self.seeds)
 
 
-CANDIDATES = Setting("A run to use instead of BM25's; repeatable.", metavar="SPLIT=RUN")
 TEACHER = Setting("Kind of the teachers; --models are the students.", choices=tuple(KINDS))
 # training settings that have options of their own, or --set
 _LEFT_OUT = frozenset(

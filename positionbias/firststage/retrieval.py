@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from positionbias.core.settings import check_settings, declared_setting, setting
+from positionbias.core.settings import Settings, declared_setting, setting
 from positionbias.firststage.own_passages import WITHOUT_OWN
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieval:
+class Retrieval(Settings):
     """The split, the number and kind of passages a query, and the run's tag; the
     retriever fills in what is None.
 
@@ -25,6 +25,3 @@ class Retrieval:
         None, "The run's tag.", absent="bm25; the model's name with --vectors"
     )
     without_own: bool = declared_setting(False, WITHOUT_OWN)
-
-    def __post_init__(self) -> None:
-        check_settings(self)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from positionbias.core.settings import check_settings, declared_setting, setting, settings_of
+from positionbias.core.settings import Settings, declared_setting, setting, settings_of
 
 BACKENDS = ("bm25s", "lucene")
 
 
 @dataclass(frozen=True, slots=True)
-class Bm25Settings:
+class Bm25Settings(Settings):
     """k1 (term-frequency saturation, ≥ 0) and b (length normalisation, 0 to 1); the defaults are
     Anserini's.
 
@@ -35,9 +35,6 @@ class Bm25Settings:
         shown=False,
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 # anserini: its defaults; msmarco: tuned there on MS MARCO passages (position-bias paper's first
 # stage); robertson: the classic 1.2 / 0.75 (contaminated-distillation paper's).
@@ -49,7 +46,7 @@ PRESETS: Mapping[str, Bm25Settings] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Bm25Search:
+class Bm25Search(Settings):
     """BM25's backend, and a preset of k1 and b, each of which may be given separately.
 
     Raises:
@@ -65,9 +62,6 @@ class Bm25Search:
     preset: str = setting("anserini", "Settings of k1 and b.", choices=tuple(PRESETS), shown=False)
     k1: float | None = declared_setting(None, settings_of(Bm25Settings)["k1"])
     b: float | None = declared_setting(None, settings_of(Bm25Settings)["b"])
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     @property
     def settings(self) -> Bm25Settings:

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple, TypeVar
 from positionbias.core.errors import SettingError
 from positionbias.core.records import Answer, Qrel, Query, relevant_passages
 from positionbias.core.seeds import key64
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import Seeded, setting
 
 Record = TypeVar("Record", Query, Qrel, Answer)
 _NEAR = 0.9  # the share of --validation-queries that whole articles must reach
@@ -43,7 +43,7 @@ class HoldOut(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ValidationDraw:
+class ValidationDraw(Seeded):
     """The number of queries to draw from training for validation, and the unit to draw; checked
     when made.
 
@@ -65,10 +65,6 @@ class ValidationDraw:
         choices=("passage", "query"),
         shown=False,
     )
-    seed: int = seed_setting()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     @property
     def by(self) -> HoldOut:

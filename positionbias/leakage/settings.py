@@ -12,10 +12,11 @@ from typing import Literal, get_args
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, input_place
 from positionbias.core.settings import (
+    Seeded,
+    Settings,
     check_settings,
     declared_setting,
     required_setting,
-    seed_setting,
     setting,
     settings_of,
 )
@@ -41,7 +42,7 @@ FIELDS = ("query", "title", "question", "description", "narrative", "variant")
 
 
 @dataclass(frozen=True, slots=True)
-class FindSettings:
+class FindSettings(Settings):
     """The detectors and their thresholds.
 
     By meaning a pair is one of the ``neighbours`` nearest training queries of a text, with a cosine
@@ -73,12 +74,9 @@ class FindSettings:
         shown=False,
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, slots=True)
-class SampleSettings:
+class SampleSettings(Seeded):
     """The number of pairs to label, the lowest score and the number of strata.
 
     Raises:
@@ -91,7 +89,6 @@ class SampleSettings:
     )
     strata: int = setting(10, "Parts of equal width, from --above to 1.", least=1)
     score: str = setting("cosine", "Score of similarity.", choices=SCORES)
-    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -103,7 +100,7 @@ class SampleSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeakingPairs:
+class LeakingPairs(Settings):
     """Leaked training queries: files of pairs, and which of these count.
 
     ``threshold`` is the cosine from which an unlabelled pair leaks (None: every pair).
@@ -142,9 +139,6 @@ class LeakingPairs:
         metavar="N",
         absent="twice the number of judged test queries",
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     @property
     def files(self) -> tuple[Path, ...]:

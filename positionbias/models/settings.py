@@ -7,13 +7,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import Seeded, Settings, check_settings, setting
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 
 
 @dataclass(frozen=True, slots=True)
-class DistilSettings:
+class DistilSettings(Settings):
     """Settings of ``distil``. ``sif_coefficient`` is a in the weight a / (a + p) of a word with
     share p of all words; 0: no weights.
     """
@@ -27,12 +27,9 @@ class DistilSettings:
         shown=False,
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, slots=True)
-class EncoderSettings:
+class EncoderSettings(Seeded):
     """The shape of a BERT: by default the smallest of Turc et al. (2019), "Well-read students learn
     better".
     """
@@ -46,7 +43,6 @@ class EncoderSettings:
         8_000, "Most word pieces, including special ones.", least=len(SPECIAL) + 1
     )
     max_length: int = setting(512, "Most tokens of an input.", least=8)
-    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, flag_of, setting
+from positionbias.core.settings import Settings, check_settings, flag_of, setting
 
 Positions = Literal["sinusoid", "none", "relative"]
 POSITIONS: tuple[Positions, ...] = get_args(Positions)
@@ -18,7 +18,7 @@ Pooling = Literal["cls", "mean"]
 Similarity = Literal["dot", "cosine"]
 
 
-class _Shape:
+class _Shape(Settings):
     """A shape whose fields are checked when it is made.
 
     Raises:
@@ -28,9 +28,6 @@ class _Shape:
     SHOWN = False
 
     __slots__ = ()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 def _size(default: int, help: str) -> Any:
@@ -155,7 +152,7 @@ class BertCatConfig(_Shape):
     """
 
     pair_length: int = _size(230, "Word pieces read of a query and a passage.")
-    head: Head = setting("linear", "The last layer.", choices=get_args(Head), hidden=True)
+    head: Head = "linear"
 
     @property
     def log_probabilities(self) -> bool:

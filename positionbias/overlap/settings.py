@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from positionbias.core.places import Place
-from positionbias.core.settings import check_settings, setting
+from positionbias.core.settings import Settings, setting
 from positionbias.corpora.left_out import REMOVABLE, What
 
 UNITS = PASSAGES, QUERIES = "passages", "queries"
@@ -15,7 +15,7 @@ SIDES = TRAIN, TEST = "train", "test"
 
 
 @dataclass(frozen=True, slots=True)
-class OverlapSettings:
+class OverlapSettings(Settings):
     """The texts to compare, and from which share of common runs of words two of them overlap.
 
     ``n`` and ``containment`` are those of published decontaminated sets: 13 words and a half.
@@ -40,12 +40,9 @@ class OverlapSettings:
         1, "Lowest grade of a relevant passage in test judgements.", least=1, metavar="GRADE"
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, slots=True)
-class CountedPairs:
+class CountedPairs(Settings):
     """Rules for the pairs that count as leaks."""
 
     pairs: Place | None = setting(
@@ -72,18 +69,12 @@ class CountedPairs:
         "measured.",
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, slots=True)
-class Removing:
+class Removing(Settings):
     """The unit to remove, and the side of the pairs it is on."""
 
     remove: What = setting(
         "queries", "What to remove, which is also the unit of the pairs.", choices=REMOVABLE
     )
     side: str = setting(TRAIN, "The side of the pairs that COLLECTION is.", choices=SIDES)
-
-    def __post_init__(self) -> None:
-        check_settings(self)

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import Seeded, check_settings, setting
 from positionbias.planted.fresh import FRESH
 from positionbias.planted.grammar import FIRST_NAMES, SECOND_NAMES
 from positionbias.planted.leaks import MOST_PER_QUERY
@@ -19,7 +19,7 @@ SPLITS = ("train", "validation", "test")
 
 
 @dataclass(frozen=True, slots=True)
-class PlantedSettings:
+class PlantedSettings(Seeded):
     """The settings of a planted collection.
 
     ``passages`` − ``queries`` passages mention a query's words, evenly over the queries, up to 9
@@ -52,7 +52,6 @@ class PlantedSettings:
     validation_share: float = 0.03
     test_share: float = 0.22
     sentences: tuple[int, int] = (3, 5)
-    seed: int = seed_setting()
     leaked_queries: int = setting(
         0,
         "Add N training queries, each a near-duplicate of a test query; pairs.jsonl in the "

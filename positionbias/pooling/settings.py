@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from positionbias.core.settings import (
-    Setting,
-    check_settings,
-    declared_setting,
-    seed_setting,
-    setting,
-)
+from positionbias.core.settings import Setting, Settings, declared_setting, seed_setting, setting
 
 DEEPEST = 1_000  # ranks to read of a run, as in TREC [decision]
 _MEASURES = Setting(
@@ -22,7 +16,7 @@ _MEASURES = Setting(
 
 
 @dataclass(frozen=True, slots=True)
-class CoverageSettings:
+class CoverageSettings(Settings):
     """Settings of the coverage by kind of system.
 
     Raises:
@@ -38,9 +32,6 @@ class CoverageSettings:
         least=1,
         metavar="GRADE",
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,7 @@ from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import (
-    check_settings,
-    required_setting,
-    seed_setting,
-    setting,
-)
+from positionbias.core.settings import Seeded, Settings, required_setting, setting
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.positions.density import Density
 from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod
@@ -28,7 +23,7 @@ RAW_FORMATS: tuple[RawFormat, ...] = get_args(RawFormat)
 
 
 @dataclass(frozen=True, slots=True)
-class Matching:
+class Matching(Settings):
     """Settings of matching answers to words.
 
     Raises:
@@ -38,12 +33,9 @@ class Matching:
     words: WordMethod = setting(USUAL_WORDS, WORDS_HELP, choices=WORD_METHODS, shown=False)
     fold_case: bool = setting(False, "Ignore case when matching.", shown=False)
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, slots=True)
-class HistogramOptions:
+class HistogramOptions(Seeded):
     """Settings of counting positions.
 
     Raises:
@@ -55,10 +47,6 @@ class HistogramOptions:
     resamples: int = setting(
         1_000, "Resamples of the passages for the intervals.", least=100, shown=False
     )
-    seed: int = seed_setting()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +100,7 @@ def _no_range(found: str, flag: str = "--answers-in") -> SettingError:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Seeded):
     """The queries of a split to keep. ``queries`` is their number, drawn by (seed, id); None keeps
     all.
 
@@ -138,10 +126,6 @@ class Selection:
         None, "Draw N of the fitting queries; by default all are kept.", least=1, metavar="N"
     )
     matching: Matching = field(default_factory=Matching)
-    seed: int = seed_setting()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def record(self) -> JsonObject:
         """The settings, as a manifest has them."""
@@ -149,7 +133,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class Placing:
+class Placing(Seeded):
     """The density of evidence sentences, and the questions to keep.
 
     Raises:
@@ -173,10 +157,6 @@ class Placing:
         "placement.",
         shown=False,
     )
-    seed: int = seed_setting()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def record(self) -> JsonObject:
         """The settings, as a manifest has them."""

@@ -6,24 +6,19 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from positionbias.core.seeds import generator
-from positionbias.core.settings import check_settings, seed_setting
+from positionbias.core.settings import Seeded
 from positionbias.text.words import sentence_starts
 
 PURPOSE = "shuffle sentences"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SentenceShuffle:
+class SentenceShuffle(Seeded):
     """Settings of a shuffle: every order is equally likely, the passage's own among them.
 
     Raises:
         SettingError: a negative seed.
     """
-
-    seed: int = seed_setting()
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def apply(self, text: str, *key: str | int, purpose: str = PURPOSE) -> str:
         """Return the text with its sentences in an order drawn for ``key``; white space at a

@@ -6,13 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import (
-    Setting,
-    check_settings,
-    declared_setting,
-    seed_setting,
-    setting,
-)
+from positionbias.core.settings import Seeded, Setting, check_settings, declared_setting, setting
 
 PairMode = Literal["different", "all"]
 PAIR_MODES: tuple[PairMode, ...] = ("different", "all")
@@ -49,7 +43,7 @@ def layers_of(given: Layers | str) -> Layers:
 
 
 @dataclass(frozen=True, slots=True)
-class ProbeSettings:
+class ProbeSettings(Seeded):
     """Settings of ATS and MATS; checked when made. ``probe_layers`` may be a text, "0,3,6" or
     "all".
 
@@ -77,7 +71,6 @@ class ProbeSettings:
         least=0,
         shown=False,
     )
-    seed: int = seed_setting()
     probe_layers: Layers = declared_setting(None, PROBE_LAYERS)
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from positionbias.core.errors import SettingError, bad_input, models_extra
 from positionbias.core.places import Place, model_place
 from positionbias.core.progress import remark
-from positionbias.core.settings import check_settings, declared_setting, setting
+from positionbias.core.settings import Settings, declared_setting, setting
 from positionbias.engine.threads import own_gpu
 from positionbias.firststage.own_passages import WITHOUT_OWN
 from positionbias.models.kinds import READ_AS
@@ -33,7 +33,7 @@ CPU_TOKENS, CPU_HALF_TOKENS, GPU_TOKENS = 4_096, 2_048, 131_072
 
 
 @dataclass(frozen=True, slots=True)
-class RankingConfig:
+class RankingConfig(Settings):
     """Batch size and precision. ``batch_tokens`` bounds a batch's padded tokens; 0 is 4,096 on a
     CPU (small caches; 2,048 in half precision, which has faster products and so waits more for
     memory), 131,072 on a GPU.
@@ -56,9 +56,6 @@ class RankingConfig:
         choices=PRECISIONS,
         shown=False,
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def tokens(self, device: torch.device) -> int:
         """Return the padded tokens of a batch on this device."""
@@ -132,7 +129,7 @@ class RankingConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Computing:
+class Computing(Settings):
     """How a model is run: its device and precision, its prompts, the label that is its score, and
     whether an endpoint's answers are kept.
     """
@@ -169,9 +166,6 @@ class Computing:
         "Keep an endpoint's answers (numbers, no texts), so that nothing is paid for twice.",
         shown=False,
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)
 
     def pick_device(self) -> torch.device:
         """Return the device.
@@ -312,7 +306,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Reranking:
+class Reranking(Settings):
     """The depth of re-ranking, and the run's tag."""
 
     split: str = setting("test", "Split of the queries.", metavar="SPLIT")
@@ -330,12 +324,9 @@ class Reranking:
         shown=False,
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TaughtPassages:
+class TaughtPassages(Settings):
     """The passages that a teacher scores: candidates and relevant passages of a split's queries, or
     pairs of a training set.
     """
@@ -374,9 +365,6 @@ class TaughtPassages:
         shown=False,
     )
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-
 
 def pick_device(name: str) -> torch.device:
     """Return a device by name; ``auto`` is a GPU, if there is one: the first, or in a worker of
@@ -402,7 +390,7 @@ def pick_device(name: str) -> torch.device:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Teacher:
+class Teacher(Settings):
     """The source of the scores: a model, or the file of a teacher that runs elsewhere."""
 
     model: Place | None = setting(
@@ -438,6 +426,3 @@ class Teacher:
         absent="the checkpoint's name, or the file's",
         shown=True,
     )
-
-    def __post_init__(self) -> None:
-        check_settings(self)

@@ -8,13 +8,7 @@ from typing import NamedTuple
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Given
-from positionbias.core.settings import (
-    Setting,
-    check_settings,
-    refuse_idle,
-    seed_setting,
-    setting,
-)
+from positionbias.core.settings import Seeded, Setting, check_settings, refuse_idle, setting
 from positionbias.models.kinds import kind_named, learning_rates
 
 AT_READING = Setting("Rotate every passage anew at each read in training.")
@@ -62,7 +56,7 @@ _MEANS = ("threads", "save_every", "save_minutes")
 
 
 @dataclass(frozen=True, slots=True)
-class TrainConfig:
+class TrainConfig(Seeded):
     """Settings of one training (position-bias paper, §3, and the reference where the paper is
     silent).
 
@@ -208,7 +202,6 @@ class TrainConfig:
     threads: int = setting(
         0, "CPU threads in training; 0 leaves it to torch.", least=0, shown=False
     )
-    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         check_settings(self)

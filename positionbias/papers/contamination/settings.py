@@ -4,7 +4,6 @@ command.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from math import ceil
 from pathlib import Path
@@ -14,12 +13,10 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import (
     check_once,
     check_settings,
-    declared_setting,
     required_setting,
-    seed_setting,
     setting,
 )
-from positionbias.experiments.models import CANDIDATES, SEEDS, ModelSettings, SeveralTrainings
+from positionbias.experiments.models import ModelSettings, StudySettings
 from positionbias.firststage.settings import PRESETS, Bm25Settings
 from positionbias.models.kinds import begins_with, scores_log_probabilities
 from positionbias.papers import StudyCommand
@@ -80,18 +77,15 @@ DISTILLATIONS = (Distillation("margin_mse"), Distillation("kl"), Distillation("r
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContaminationSettings(SeveralTrainings):
+class ContaminationSettings(StudySettings):
     """Settings of the study; all splits belong to one collection (merged, if they are of several
     corpora).
 
     ``models`` are the students. A target's passages are relevant, and positives of a contaminated
     teacher, from grade ``target_relevant_from`` on; those of the source, and of ``validation``,
     from ``relevant_from``. ``train_queries`` (None: all, as in the paper) bounds most of the
-    study's work. ``candidates`` are runs to use instead of BM25's, by split. ``seeds``
-    trainings have seeds from ``seed`` on, which is also that of the sets and the bootstrap.
+    study's work.
     """
-
-    SHOWN = False
 
     targets: tuple[str, ...] = required_setting(
         "Test queries, judged; repeatable.",
@@ -100,7 +94,6 @@ class ContaminationSettings(SeveralTrainings):
         shown=True,
     )
     teacher: ModelSettings = required_setting("The teacher's model.", hidden=True)
-    models: tuple[ModelSettings, ...]
     source: str = setting("train", "Training queries.", metavar="SPLIT", shown=True)
     contaminating: tuple[str, ...] | None = setting(
         None,
@@ -118,7 +111,6 @@ class ContaminationSettings(SeveralTrainings):
         metavar=FORM,
         shown=True,
     )
-    seeds: int = declared_setting(1, SEEDS)
     relevant_from: int = setting(
         1,
         "Grade from which a passage is relevant to a training or validation query.",
@@ -143,8 +135,6 @@ class ContaminationSettings(SeveralTrainings):
         "Candidates per training query, for a teacher to score and as source of negatives.",
         least=1,
     )
-    depth: int = setting(100, "Candidates per test query; all are re-ranked.", least=1)
-    candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
     validation: str | None = setting(
         None,
         "Queries to validate on, so that trainings stop early.",
@@ -153,7 +143,6 @@ class ContaminationSettings(SeveralTrainings):
         absent="none, all epochs",
     )
     bm25: Bm25Settings = PRESETS["robertson"]
-    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         if self.validation is None:

@@ -4,23 +4,18 @@ command.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 
 from positionbias.core.errors import SettingError, or_closest
 from positionbias.core.settings import (
     check_once,
     check_settings,
-    declared_setting,
     required_setting,
-    seed_setting,
     setting,
 )
 from positionbias.evaluation.cross_validation import FOLDS
-from positionbias.experiments.models import CANDIDATES, SEEDS, ModelSettings, SeveralTrainings
-from positionbias.firststage.settings import Bm25Settings
+from positionbias.experiments.models import StudySettings
 from positionbias.leakage.settings import KINDS, Kind, LeakedSettings, LeakingPairs
 from positionbias.papers import StudyCommand
 from positionbias.papers.leakage import CONDITIONS, NO
@@ -28,15 +23,10 @@ from positionbias.training.config import refuse_validating
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeakageSettings(SeveralTrainings):
+class LeakageSettings(StudySettings):
     """Settings of the study; source and target are splits of one collection (merged, if they are of
     two corpora).
-
-    ``candidates`` are runs to use instead of BM25's, by split. ``seeds`` trainings have
-    seeds from ``seed`` on, which is also that of the sets, the folds and the bootstrap.
     """
-
-    SHOWN = False
 
     target: str = required_setting("Split of the judged test queries.", metavar="SPLIT", shown=True)
     sources: tuple[str, ...] = required_setting(
@@ -46,7 +36,6 @@ class LeakageSettings(SeveralTrainings):
         shown=True,
     )
     leaking: LeakingPairs
-    models: tuple[ModelSettings, ...]
     kinds: tuple[Kind, ...] = setting(
         KINDS,
         "No leakage, leaking training queries, or the test queries themselves; repeatable. "
@@ -60,14 +49,9 @@ class LeakageSettings(SeveralTrainings):
         metavar="INSTANCES",
         shown=True,
     )
-    seeds: int = declared_setting(1, SEEDS)
-    bm25: Bm25Settings = field(default_factory=Bm25Settings)
-    depth: int = setting(100, "Candidates per test query.", least=1)
-    candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
     folds: int = setting(
         FOLDS, "Folds of test queries; the size for each is chosen on the others.", least=2
     )
-    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         listed = {

@@ -58,7 +58,7 @@ from positionbias.papers.position_bias.settings import TRAIN, GridSettings, Posi
 from positionbias.positions.debias import queries_by_cut
 from positionbias.positions.histogram import position_histogram
 from positionbias.positions.measured import histogram_rows
-from positionbias.positions.settings import HistogramOptions, Matching
+from positionbias.positions.settings import HistogramOptions
 from positionbias.probe.measured import MATS
 
 PUBLISHED = Path(__file__).with_name("published.csv")
@@ -206,7 +206,7 @@ class _Measuring(Systems):
 
     def _collections(self) -> None:
         made, study, settings = self.made, self.study, self.settings
-        options = HistogramOptions(matching=Matching(words=settings.words), seed=settings.seed)
+        options = HistogramOptions(seed=settings.seed)
 
         def add_places(collection: Collection, **cells: Any) -> None:
             over = study.map_shards

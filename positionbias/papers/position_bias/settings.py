@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from positionbias.audit.settings import AuditSettings
@@ -12,52 +11,42 @@ from positionbias.core.errors import SettingError, or_closest
 from positionbias.core.settings import (
     check_once,
     check_settings,
-    declared_setting,
-    seed_setting,
     setting,
-    settings_of,
 )
-from positionbias.core.splitter import USUAL_WORDS
 from positionbias.experiments.models import (
-    CANDIDATES,
-    DRAWS,
-    SEEDS,
     ModelSettings,
-    SeveralTrainings,
+    StudySettings,
 )
-from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.kinds import scores_log_probabilities
 from positionbias.models.remedies import AnyRemedy, Remedy, read_remedy
 from positionbias.models.shapes import POSITIONS, Positions
 from positionbias.papers import StudyCommand
 from positionbias.papers.position_bias import IN_TRAINING, OF_TK, TAUGHT
 from positionbias.positions.rotate import Rotation
-from positionbias.text.words import WordMethod
 
 TRAIN = "train"  # the split of training queries
 DEPTH = 10  # candidates per query with --quick
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GridSettings(SeveralTrainings):
+class GridSettings(StudySettings):
     """Settings of every study that trains on original and on rotated passages.
 
-    ``seeds`` trainings and ``draws`` rotations have seeds from ``seed`` on. ``candidates`` are runs
-    to use instead of BM25's, by split. The default measures are the paper's. ``probe_passages``
-    None measures MATS on all passages; ``seed`` is that of the bootstrap and of the sample for
-    MATS.
+    ``draws`` rotations have seeds from ``seed`` on. The default measures are the paper's.
+    ``probe_passages`` None measures MATS on all passages.
     """
 
-    SHOWN = False
-
     models: tuple[ModelSettings, ...] = (ModelSettings(),)
-    seeds: int = declared_setting(1, SEEDS)
-    draws: int = declared_setting(1, DRAWS)
-    words: WordMethod = declared_setting(USUAL_WORDS, settings_of(Rotation)["words"])
-    bm25: Bm25Settings = field(default_factory=Bm25Settings)
-    depth: int = setting(100, "Candidates per validation or test query.", least=1)
+    draws: int = setting(
+        1,
+        "Rotation draws, with seeds from --seed on; every training meets every draw.",
+        least=1,
+        most=1_000,
+        absent="2, with --quick 1",
+        flags=("--rotations",),
+        shown=True,
+    )
     train_depth: int = setting(100, "Candidates from which negatives are drawn.", least=1)
-    candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
     validation: str = setting(
         "validation",
         "Split for validation and tuning.",
@@ -91,7 +80,6 @@ class GridSettings(SeveralTrainings):
     probe_passages: int | None = setting(
         None, "Passages for MATS at the end; by default all.", least=1, metavar="N"
     )
-    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -120,7 +108,7 @@ class GridSettings(SeveralTrainings):
 
     def rotation(self, draw: int) -> Rotation:
         """Return the rotation of a draw."""
-        return Rotation(words=self.words, seed=draw)
+        return Rotation(seed=draw)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,13 +13,10 @@ from positionbias.core.errors import SettingError, or_closest
 from positionbias.core.settings import (
     check_once,
     check_settings,
-    declared_setting,
     required_setting,
-    seed_setting,
     setting,
 )
-from positionbias.experiments.models import CANDIDATES, SEEDS, ModelSettings, SeveralTrainings
-from positionbias.firststage.settings import Bm25Settings
+from positionbias.experiments.models import ModelSettings, StudySettings
 from positionbias.papers import StudyCommand
 from positionbias.papers.tripclick import REGENERATED
 from positionbias.training.config import TrainConfig, refuse_validating
@@ -52,7 +49,7 @@ class JudgedSplit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TripClickSettings(SeveralTrainings):
+class TripClickSettings(StudySettings):
     """Settings of the study.
 
     Models are trained on triples with BM25's negatives, the models ``compared`` (none: re-rankers)
@@ -60,15 +57,12 @@ class TripClickSettings(SeveralTrainings):
     re-ranks to ``depth``, like the tests, so that weights are chosen at the depth of their use.
     """
 
-    SHOWN = False
-
     tests: tuple[JudgedSplit, ...] = required_setting(
         "A test split, with one of its named sets of judgements, as head_test:dctr; repeatable.",
         flags=("--test-split",),
         metavar="SPLIT[:JUDGEMENTS]",
         shown=True,
     )
-    models: tuple[ModelSettings, ...]
     source: str = setting("train", "Training queries.", metavar="SPLIT", shown=True)
     validation: str | None = setting(
         None,
@@ -119,10 +113,6 @@ class TripClickSettings(SeveralTrainings):
     retrieval_depth: int = setting(
         1000, "Passages per test query, for BM25 and dense retrieval.", least=1
     )
-    seeds: int = declared_setting(1, SEEDS)
-    candidates: Mapping[str, Path] = declared_setting({}, CANDIDATES)
-    bm25: Bm25Settings = field(default_factory=Bm25Settings)
-    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
         check_settings(self)
