@@ -25,19 +25,25 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError, StorageError, bad_input, or_closest
 from positionbias.core.files import home, refuse_links
+from positionbias.core.found import how_to_get, names_of
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest
-from positionbias.core.missing import how_to_get
 from positionbias.core.places import check_place, first_place, places_of
 from positionbias.core.publish import recover
 from positionbias.core.qrels import Qrels
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.schema import Count, Name, read_as
 from positionbias.core.seal import AGAIN, CACHE, MANIFEST
-from positionbias.core.shards import Strings, check_count, open_shard, read_shard, shard_files
+from positionbias.core.shards import (
+    ArrowFile,
+    Strings,
+    check_count,
+    open_shard,
+    read_shard,
+    shard_files,
+)
 from positionbias.core.shown import Shown
 from positionbias.core.split_tables import (
     ANSWERS,
@@ -380,11 +386,5 @@ def _folder_of(place: str | Path) -> Path:
         raise InputError(f"{place}: a file, not a collection; {how_to_get(place)}")
     raise InputError(
         f"{place}: wanted a collection (a folder, or a name under {home()}); found none; "
-        f"{_advice(str(place))}"
+        f"{or_closest(place, names_of('collection'), how_to_get(place))}"
     )
-
-
-def _advice(place: str) -> str:
-    from positionbias.core.found import names_of
-
-    return or_closest(place, names_of("collection"), how_to_get(place))

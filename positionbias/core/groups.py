@@ -25,7 +25,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc as ipc
 
-from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.json_text import JsonObject
@@ -41,6 +40,7 @@ from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import AGAIN, MANIFEST
 from positionbias.core.shards import (
     CHECKSUM_MODULUS,
+    ArrowFile,
     Shard,
     check_count,
     rows_checksum,

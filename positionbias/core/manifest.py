@@ -22,6 +22,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from positionbias.core.errors import InputError, bad_input, near_file, or_closest
 from positionbias.core.files import read_json
+from positionbias.core.found import names_of
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.progress import remark
 from positionbias.core.publish import recover, write_json
@@ -236,8 +237,6 @@ def _near(artefact: Path, kind: str | None) -> str:
     """Return the artefact that may have been meant, or what to do."""
     if artefact.exists():
         return "check the path"
-    from positionbias.core.found import names_of
-
     return or_closest(
         artefact.name, names_of(kind) if kind else (), near_file(artefact, "check the path")
     )

@@ -24,7 +24,6 @@ import pyarrow.compute as pc
 from pandas import DataFrame
 
 from positionbias.core.arrays import mapped_array
-from positionbias.core.arrow_files import ArrowFile, read_arrow
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import refuse_links
@@ -33,7 +32,7 @@ from positionbias.core.manifest import Manifest, manifest_path, read_manifest
 from positionbias.core.rows import counted_rows
 from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import CACHE, verified
-from positionbias.core.shards import Strings
+from positionbias.core.shards import ArrowFile, Strings, read_arrow
 from positionbias.core.shown import Shown
 from positionbias.core.splitter import remark_other_splitter
 from positionbias.dense.nearest import Block

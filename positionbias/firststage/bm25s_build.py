@@ -35,13 +35,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc as ipc
 
-from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.files import read_json, remove
 from positionbias.core.json_text import JsonObject
 from positionbias.core.progress import step
-from positionbias.core.shards import read_shard
+from positionbias.core.shards import ArrowFile, read_shard
 from positionbias.core.steps import MapShards, make_shards
 from positionbias.firststage.passage_order import places_by_id
 from positionbias.firststage.settings import Bm25Settings

@@ -24,7 +24,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import JsonObject
@@ -40,7 +39,7 @@ from positionbias.core.rank_order import Ranking
 from positionbias.core.run import Run
 from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import MANIFEST, verified
-from positionbias.core.shards import CHECKSUM_MODULUS, rows_checksum
+from positionbias.core.shards import CHECKSUM_MODULUS, ArrowFile, rows_checksum
 from positionbias.core.steps import MapShards, make_shards
 from positionbias.ranking.teacher_files import read_teacher_file, teacher_name
 

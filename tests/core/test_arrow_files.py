@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pytest
 
-from positionbias.core.arrow_files import ArrowFile, read_arrow
 from positionbias.core.errors import InputError
+from positionbias.core.shards import ArrowFile, read_arrow
 
 TEXT = pa.schema([("id", pa.string()), ("text", pa.string())])
 LISTS = pa.schema(
