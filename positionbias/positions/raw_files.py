@@ -64,7 +64,7 @@ PIPE = "-"
 
 # smaller than the blocks of an import, so that its arrays fit in the processor's cache
 RAW_BLOCK_BYTES = 2 << 20
-Rotate = Callable[[Block], tuple[Edits, Counter[str]]]
+Rotate = Callable[[Block], tuple[Edits | bytes, Counter[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,8 +305,9 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What is computed of a block: its final bytes in threads of this process (``engine.local``),
-    and where they are compressed, which takes longer than sending them; else its edits.
+    """What is computed of a block: its final bytes of JSON lines, in threads of this process
+    (``engine.local``), and where they are compressed, which takes longer than sending them; else
+    its edits.
     """
 
     rotate: Rotate
@@ -316,9 +317,10 @@ class _Piece:
     def __call__(self, block: Block) -> tuple[Edits | bytes, Counts]:
         keep_freed_memory()
         data = block.read()
-        edits, counts = self.rotate(replace(block, data=data))
-        final = self.in_threads or self.packing is not None
-        piece = pack(spliced(data, edits), self.packing) if final else edits
+        piece, counts = self.rotate(replace(block, data=data))
+        if isinstance(piece, Edits) and (self.in_threads or self.packing is not None):
+            piece = spliced(data, piece)
+        piece = piece if isinstance(piece, Edits) else pack(piece, self.packing)
         return piece, {"passages": dict(counts)}
 
 

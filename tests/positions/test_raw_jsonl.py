@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from positionbias.core.blocks import Block
 from positionbias.core.errors import InputError
 from positionbias.positions.raw_jsonl import rotate_jsonl
-from positionbias.positions.raw_output import spliced
 from positionbias.positions.rotate import Rotation, rotate
 
 WORDS = Rotation(words="whitespace")
@@ -21,7 +20,7 @@ WORDS = Rotation(words="whitespace")
 def rotated(text: str | bytes, rotation: Rotation = WORDS) -> str:
     data = text.encode() if isinstance(text, str) else text
     block = Block("test.jsonl", 0, 0, len(data), data=data, lines_before=0)
-    return spliced(data, rotate_jsonl(rotation, block)[0]).decode()
+    return rotate_jsonl(rotation, block)[0].decode()
 
 
 @pytest.mark.parametrize(
@@ -33,17 +32,13 @@ def rotated(text: str | bytes, rotation: Rotation = WORDS) -> str:
             '{"_id": "p1", "title": "a b c", "text": "two three four one ", "metadata": {}}',
         ),
         (
-            '{"contents":"one two three four","id":"p1"}',
-            '{"contents":"two three four one ","id":"p1"}',
+            '{"contents": "one two three four", "id": "p1"}',
+            '{"contents": "two three four one ", "id": "p1"}',
         ),
+        # escapes and spaces are written in one way
         (
-            '{ "docid" :"p1" , "segment" : "one two three four" ,"n":1.50, "n2": 1e5}',
-            '{ "docid" :"p1" , "segment" : "two three four one " ,"n":1.50, "n2": 1e5}',
-        ),
-        # also four words, in characters that are written as escapes: those stay as they are
-        (
-            r'{"id": "p1", "text": "\ud83d\ude00\u0065\\ two\/three \"x\" \\"}',
-            r'{"id": "p1", "text": "two\/three \"x\" \\ \ud83d\ude00\u0065\\ "}',
+            '{ "docid" :"p1" , "segment" : "one two three\\/3 four" ,"n":1.50, "\\u00fc": 3}',
+            '{"docid": "p1", "segment": "two three/3 four one ", "n": 1.5, "\\u00fc": 3}',
         ),
     ],
 )
@@ -95,7 +90,7 @@ def test_any_content(
 def test_blank_lines_stay_and_a_byte_order_mark_does_not() -> None:
     line = '{"id": "p1", "text": "one two three four"}'
     moved = line.replace("one two three four", "two three four one ")
-    assert rotated(f"\ufeff{line}\r\n\n \n{line}\n\n") == f"{moved}\r\n\n \n{moved}\n\n"
+    assert rotated(f"\ufeff{line}\r\n\n \n{line}\n\n") == f"{moved}\n\n \n{moved}\n\n"
 
 
 def test_a_row_of_ms_marco_qa_has_each_passage_rotated_under_its_query_and_index() -> None:
@@ -119,15 +114,15 @@ def test_a_row_of_ms_marco_qa_has_each_passage_rotated_under_its_query_and_index
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("[1]", "wanted one JSON object a line; found no '{' at character 1"),
-        ('{"id": }', "found no value at character 8"),
-        ('{"id": "p", 3: "x"}', "found no key at character 13"),
+        ("[1]", "wanted one JSON object a line; found a JSON list"),
+        ('{"id": }', "found Expecting value"),
+        ('{"id": "p", 3: "x"}', "found Expecting property name enclosed in double quotes"),
         (
             '{"query_id": 1, "passages": {"url": []}}',
             "wanted 'passages' with a list 'passage_text'; found none",
         ),
-        ('{"id": "p", "text": "x"} {}', "found more after the object, from character 26"),
-        ('{"id": "p", "text": "x"', "found no comma and no '}' at character 24"),
+        ('{"id": "p", "text": "x"} {}', "found Extra data"),
+        ('{"id": "p", "text": "x"', "found Expecting ',' delimiter"),
         ('{"id": "p", "text": "a\x00b"}', "found Invalid control character at"),
         ('{"id": ' + "[" * 100_000, "wanted one JSON object a line"),
         ('{"id": ' + "1" * 5_000 + "}", "wanted one JSON object a line"),
