@@ -7,6 +7,10 @@ training with ``--resume``). What it makes must equal, byte for byte, what it ma
 row. A quarter stand over an artefact of the same name that ``--overwrite`` replaces, and which
 until then must be whole. A command that had ended before its moment came counts as "too late", and
 not as a kill.
+
+Then pairs of processes run a command with the same output, the second a drawn time after the first,
+half of them over an artefact that both replace. One may be refused; what stands there then must be
+whole, and nothing hidden left.
 """
 
 from __future__ import annotations
@@ -35,6 +39,8 @@ from fuzz_mutations import random_of
 from fuzz_readers import memory_folder
 from measuring import hardware, result_place
 from own_base import TINY, debias_raw, forked, imports, make_base, near, posbias, state
+
+from positionbias.core.errors import PositionBiasError
 
 __all__ = ["COMMANDS", "Command", "kill"]
 
@@ -107,6 +113,10 @@ COMMANDS = (
 )
 
 
+# two trainings at a time take minutes, and a study's folder is shared by its steps
+PAIRED = tuple(each for each in COMMANDS if each.name not in ("train", "study"))
+
+
 def ended(command: Command, folder: Path, *more: str) -> int:
     """Run a command to its end in a fork, and return its exit code."""
 
@@ -118,22 +128,31 @@ def ended(command: Command, folder: Path, *more: str) -> int:
 
 def _run(command: Command, folder: Path, more: Sequence[str]) -> int:
     if not command.line:
-        return debias_raw(folder, command.made, overwrite="--overwrite" in more)
+        try:
+            return debias_raw(folder, command.made, overwrite="--overwrite" in more)
+        except PositionBiasError as error:
+            return error.exit_code
     said = posbias(" ".join((command.line, *more)), folder)
     if said.code:
         sys.stderr.write(said.errors)
     return said.code
 
 
-def killed(command: Command, folder: Path, after: float, how: signal.Signals, *more: str) -> int:
-    """Run a command in a fork and end it after so many seconds; its exit code, negative for a
-    signal.
-    """
+def begun(command: Command, folder: Path, more: Sequence[str]) -> int:
+    """Begin a command in a fork of a session of its own; its process."""
     child = os.fork()
     if not child:
         os.setsid()
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os._exit(_run(command, folder, more))
+    return child
+
+
+def killed(command: Command, folder: Path, after: float, how: signal.Signals, *more: str) -> int:
+    """Run a command in a fork and end it after so many seconds; its exit code, negative for a
+    signal.
+    """
+    child = begun(command, folder, more)
     time.sleep(after)
     os.kill(child, how)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
@@ -175,9 +194,7 @@ def kill(number: int, seed: int, base: Path, folder: Path) -> dict[str, Any]:
     _prepare(command, base, folder)
     overwrite = ["--overwrite"] if random.random() < 0.25 and command.name != "study" else []
     if overwrite:
-        shutil.copytree(base / "found", folder / command.made) if "." not in command.made else (
-            folder / command.made
-        ).write_text("old")
+        _put_old(command, base, folder)
     before = found_at(command, folder)
     moments, more, fault = [], overwrite, ""
     for _ in range(random.choice((1, 2))):
@@ -209,6 +226,50 @@ def kill(number: int, seed: int, base: Path, folder: Path) -> dict[str, Any]:
     if not fault and hidden:
         fault = f"left behind: {', '.join(hidden)}"
     return {"input": number, "command": command.name, "moments": moments, "fault": fault}
+
+
+def _put_old(command: Command, base: Path, folder: Path) -> None:
+    if "." in command.made:
+        (folder / command.made).write_text("old")
+    else:
+        shutil.copytree(base / "found", folder / command.made)
+
+
+def pair(number: int, seed: int, base: Path, folder: Path) -> dict[str, Any]:
+    """Run a command twice at a time with one output, and say how that ended."""
+    random = random_of(seed, "command", number, "pairs")
+    command = random.choices(PAIRED, [each.share for each in PAIRED])[0]
+    wanted, seconds = undisturbed(command, base)
+    _prepare(command, base, folder)
+    more = ["--overwrite"] if random.random() < 0.5 else []
+    if more:
+        _put_old(command, base, folder)
+    first = begun(command, folder, more)
+    time.sleep(random.uniform(0, seconds))
+    second = begun(command, folder, more)
+    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in (first, second)]
+    fault = ""
+    if 0 not in codes or not {*codes} <= {0, 2}:
+        fault = f"ended with {codes[0]} and {codes[1]}"
+    elif found_at(command, folder) != wanted:
+        fault = "another artefact than undisturbed"
+    elif hidden := [path.name for path in folder.iterdir() if path.name.startswith(".out")]:
+        fault = f"left behind: {', '.join(sorted(hidden))}"
+    return {"input": number, "command": command.name, "codes": codes, "fault": fault}
+
+
+def table_of_pairs(found: Sequence[dict[str, Any]]) -> list[str]:
+    """A row a command, and one for all."""
+    lines = ["| command | pairs | one refused | lost or mixed |", "|---|---:|---:|---:|"]
+    for name in (*(command.name for command in PAIRED), "all"):
+        if rows := [row for row in found if name in ("all", row["command"])]:
+            refused, faults = sum(2 in row["codes"] for row in rows), sum(map(_faulty, rows))
+            lines.append(f"| {name} | {len(rows)} | {refused} | {faults} |")
+    return lines
+
+
+def _faulty(record: dict[str, Any]) -> bool:
+    return bool(record["fault"])
 
 
 def _prepare(command: Command, base: Path, folder: Path) -> None:
@@ -278,6 +339,7 @@ def main() -> int:
         description=" ".join((__doc__ or "").partition("\n\n")[0].split())
     )
     parser.add_argument("--kills", type=int, default=300)
+    parser.add_argument("--pairs", type=int, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
         "--state",
@@ -308,12 +370,22 @@ def main() -> int:
                 file.write(json.dumps(record) + "\n")
         if record["fault"] or given.only is not None:
             print(json.dumps(record), flush=True)
+    pairs: list[dict[str, Any]] = []
     if given.only is None:
-        _write(found, given)
-    return int(any(record["fault"] for record in found))
+        kept = given.state / f"pairs-{given.seed}.jsonl"
+        pairs = list(records([kept]))
+        for number in range(len(pairs), given.pairs):
+            with tempfile.TemporaryDirectory(dir=memory_folder()) as folder:
+                pairs.append(pair(number, given.seed, base, Path(folder)))
+            with open(kept, "a") as file:
+                file.write(json.dumps(pairs[-1]) + "\n")
+        _write(found, pairs, given)
+    return int(any(map(_faulty, (*found, *pairs))))
 
 
-def _write(found: Sequence[dict[str, Any]], given: argparse.Namespace) -> None:
+def _write(
+    found: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], given: argparse.Namespace
+) -> None:
     versions = ", ".join(f"{name} {version(name)}" for name in ("pyarrow", "torch", "positionbias"))
     head = [
         "# Commands killed and run again",
@@ -324,15 +396,17 @@ def _write(found: Sequence[dict[str, Any]], given: argparse.Namespace) -> None:
         ),
         "",
         (
-            f"    python benchmarks/fuzz/kills.py --kills {given.kills} --seed {given.seed} "
-            "--state FOLDER"
+            f"    python benchmarks/fuzz/kills.py --kills {given.kills} --pairs {given.pairs} "
+            f"--seed {given.seed} --state FOLDER"
         ),
         "",
         " ".join((__doc__ or "").split("\n\n", 1)[1].replace("``", "`").split()),
         "",
     ]
     place = given.out or result_place("kills")
-    place.write_text("\n".join([*head, *table(found)]) + "\n", encoding="utf-8")
+    place.write_text(
+        "\n".join([*head, *table(found), "", *table_of_pairs(pairs)]) + "\n", encoding="utf-8"
+    )
     print(place)
 
 
