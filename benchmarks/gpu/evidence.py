@@ -54,7 +54,7 @@ from positionbias.core.publish import write_json
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.ranking.config import pick_device
+from positionbias.ranking.loading import pick_device
 from positionbias.training.plan import TrainPlan
 
 LEFT = 75  # as EX_TEMPFAIL: call again

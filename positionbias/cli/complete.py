@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
+from click.shell_completion import CompletionItem
 
 from positionbias.core.found import names_of, splits_of
 from positionbias.core.operation import Parameter
@@ -84,8 +85,6 @@ def _names(
     """Return the known names that begin so in any case and that a line can hold; where none does,
     the shell looks for paths.
     """
-    from click.shell_completion import CompletionItem
-
     fitting = (
         name
         for name in known(context)
@@ -96,8 +95,6 @@ def _names(
 
 
 def _paths(_context: click.Context, _: click.Parameter, begun: str) -> Any:
-    from click.shell_completion import CompletionItem
-
     return [CompletionItem(begun, type="file")]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from click.shell_completion import ShellComplete, get_completion_class
 
 from positionbias.cli.help import SettingsCommand
 from positionbias.cli.settings_options import OneOf
@@ -25,8 +26,6 @@ def completion(context: click.Context, shell: str) -> None:
     fish, for good:
       posbias completion fish > ~/.config/fish/completions/posbias.fish
     """
-    from click.shell_completion import ShellComplete, get_completion_class
-
     found = get_completion_class(shell)
     assert found is not None
     completer = found(context.find_root().command, {}, "posbias", "_POSBIAS_COMPLETE")

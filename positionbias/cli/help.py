@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from positionbias.core.operation import Parameter
+from positionbias.core.progress import set_quiet
 from positionbias.core.terminal import LEAST, PIPED, line_width
 
 OWN, SHARED = "Options", "Every command"  # headings
@@ -142,7 +143,5 @@ def add_quiet(command: click.Command) -> None:
 
 def _quiet(context: click.Context, _option: click.Parameter, on: bool) -> None:
     if on:
-        from positionbias.core.progress import set_quiet
-
         set_quiet(True)
         context.find_root().call_on_close(lambda: set_quiet(False))

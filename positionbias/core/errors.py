@@ -8,6 +8,7 @@ import os
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from types import UnionType
@@ -146,8 +147,6 @@ def closest(found: object, known: Iterable[str]) -> str:
     ... )
     ('query', 'nDCG', '')
     """
-    from difflib import get_close_matches
-
     by_fold = {_folded(name): name for name in known}
     near = get_close_matches(_folded(str(found)), by_fold, n=1, cutoff=_LEAST)
     return by_fold[near[0]] if near else ""

@@ -19,6 +19,8 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
+import platformdirs
+
 from positionbias.core.budgets import DOCUMENT, RATIO, check_ratio
 from positionbias.core.errors import InputError, StorageError, bad_input, near_file
 from positionbias.core.json_text import parse_json
@@ -54,9 +56,8 @@ def home() -> Path:
     """
     if value := os.environ.get("POSBIAS_HOME"):
         return Path(value)
-    from platformdirs import user_data_path
 
-    return user_data_path("posbias", appauthor=False)
+    return platformdirs.user_data_path("posbias", appauthor=False)
 
 
 def log_folder() -> Path:
@@ -67,9 +68,8 @@ def log_folder() -> Path:
     """
     if os.environ.get("POSBIAS_HOME"):
         return home() / ".log"
-    from platformdirs import user_log_path
 
-    return user_log_path("posbias", appauthor=False)
+    return platformdirs.user_log_path("posbias", appauthor=False)
 
 
 def remove(path: Path) -> None:

@@ -15,7 +15,10 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, cast
 
 from positionbias.core.errors import InputError, SettingError, bad_input, check_type, near_file
+from positionbias.core.files import home
 from positionbias.core.progress import remark
+from positionbias.core.publish import recover
+from positionbias.core.seal import MANIFEST
 from positionbias.core.settings import flag_of
 
 Place: TypeAlias = str | Path
@@ -53,8 +56,6 @@ def output_place(out: Place) -> Path:
 
 def home_place(name: str) -> Path:
     """Return the path of an output that no --out names: its own name, under $POSBIAS_HOME."""
-    from positionbias.core.files import home
-
     return home() / name
 
 
@@ -78,8 +79,6 @@ def input_place(name: Place, *, flag: str = "") -> Path:
         InputError: it is no text or path; or it is in neither, and ``flag`` was given; the message
             names it.
     """
-    from positionbias.core.publish import recover
-
     check_place(name, flag)
     places = places_of(name)
     for place in places:
@@ -106,8 +105,6 @@ def shown_place(place: Place) -> str:
     """Return a path as a user would give it: from the current directory down, by its name under
     $POSBIAS_HOME, else absolute.
     """
-    from positionbias.core.files import home
-
     path, here = Path(os.path.normpath(Path(place).absolute())), Path.cwd()
     if path.is_relative_to(here):
         return str(path.relative_to(here))
@@ -167,8 +164,6 @@ def texts_in(value: Any) -> Iterator[str]:
 
 def _meets(place: Path, given: Path) -> str:
     """Describe how an output touches an input; empty if it does not."""
-    from positionbias.core.seal import MANIFEST
-
     if os.path.exists(place) and os.path.samefile(place, given):
         return "which is the input"
     around = given.resolve()

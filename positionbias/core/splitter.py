@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
+from ctypes import CDLL
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,8 +31,6 @@ def load_blingfire() -> CDLL | str:
 
     The package's own module is not imported, which would take a tenth of a second.
     """
-    from ctypes import CDLL
-
     try:
         found = find_spec("blingfire")
     except (ImportError, ValueError) as error:

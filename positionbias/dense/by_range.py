@@ -31,7 +31,7 @@ from positionbias.dense.passage_blocks import Rows
 from positionbias.dense.vector_range import VectorRange, opened_everywhere
 from positionbias.dense.vectors import Vectors
 from positionbias.engine.per_process import PerProcess
-from positionbias.ranking.config import pick_device
+from positionbias.ranking.loading import pick_device
 
 RANGE = 1 << 18  # vectors: 32 shards
 

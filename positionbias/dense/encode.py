@@ -44,7 +44,8 @@ from positionbias.engine.choose import Engine
 from positionbias.engine.per_process import PerProcess
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import Served, known_room
-from positionbias.ranking.config import Elsewhere, Loading, RankingConfig, Spread
+from positionbias.ranking.config import RankingConfig, Spread
+from positionbias.ranking.loading import Elsewhere, Loading
 from positionbias.ranking.workers import model_workers
 
 _ID_ROWS = 1 << 16

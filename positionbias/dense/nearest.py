@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from positionbias.core.ahead import ahead
-from positionbias.dense.onednn_products import products_here
-from positionbias.dense.products import BLOCK, Hits, Products, below, growth
+from positionbias.dense.products import BLOCK, Hits, NumpyProducts, Products, below, growth
 from positionbias.dense.similarity import RESCORE, UNIT, Similarity, Sized, check_width
 from positionbias.engine.threads import cores
 
@@ -296,3 +296,14 @@ def _kth_highest(tests: np.ndarray, values: np.ndarray, count: int, k: int) -> n
     ordered = (0x7FFFFFFF - (keys[begins[enough] + k - 1] & 0xFFFFFFFF)).astype(np.int32)
     highest[enough] = (ordered ^ ((ordered >> 31) & 0x7FFFFFFF)).view(np.float32)
     return highest
+
+
+def products_here(tests: np.ndarray) -> Products:
+    """Return the products of this processor: by oneDNN where torch is installed and has it, else by
+    numpy.
+    """
+    if find_spec("torch") is None:
+        return NumpyProducts(tests)
+    from positionbias.dense.onednn_products import fitting_products  # needs torch
+
+    return fitting_products(tests)

@@ -20,10 +20,10 @@ import os
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from positionbias.dense.products import (
     BLOCK,
@@ -36,19 +36,14 @@ from positionbias.dense.products import (
     true_places,
 )
 from positionbias.engine.threads import cores
+from positionbias.models.onednn import has_onednn, multiplies_bfloat16, thread_pool
 
 _HALF = 2.0**-8  # the relative error of rounding to bfloat16
 _MANY = 1_024  # tests
 
 
-def products_here(tests: np.ndarray) -> Products:
-    """Return the products of this processor: by oneDNN where torch is installed and has it, else by
-    numpy.
-    """
-    if find_spec("torch") is None:
-        return NumpyProducts(tests)
-    from positionbias.models.onednn import multiplies_bfloat16
-
+def fitting_products(tests: np.ndarray) -> Products:
+    """Return the products of this processor, where torch is installed."""
     if not _usable():
         return NumpyProducts(tests)
     # rounding a tile takes as long as a float32 product with some hundred tests
@@ -61,7 +56,6 @@ def products_here(tests: np.ndarray) -> Products:
 
 def _usable() -> bool:
     """Return True if nobody asked oneDNN for products in a format with a smaller range."""
-    from positionbias.models.onednn import has_onednn
 
     return has_onednn() and os.environ.get("ONEDNN_DEFAULT_FPMATH_MODE", "STRICT").upper() not in {
         "F16",
@@ -73,7 +67,6 @@ def _reduced() -> bool:
     """Return True if float32 products may round their factors to TensorFloat-32 or bfloat16, as a
     user can ask for.
     """
-    import torch
 
     named = torch.get_float32_matmul_precision() != "highest"
     return named or os.environ.get("ONEDNN_DEFAULT_FPMATH_MODE", "STRICT").upper() != "STRICT"
@@ -83,7 +76,6 @@ class OneDnnProducts(NumpyProducts):
     """Products by oneDNN, each of a thread on its own."""
 
     def __init__(self, tests: np.ndarray) -> None:
-        import torch
 
         self.threads = min(cores(), torch.get_num_threads())
         super().__init__(tests)
@@ -94,17 +86,14 @@ class OneDnnProducts(NumpyProducts):
 
     def pool(self) -> ThreadPoolExecutor:
         """Return as many threads as there are cores, in each of which torch computes on one."""
-        from positionbias.models.onednn import thread_pool
 
         return thread_pool(self.threads, "products")
 
     def _pack(self, tests: np.ndarray) -> Any:
-        import torch
 
         return torch.ops.mkldnn._reorder_linear_weight(torch.from_numpy(tests), BLOCK)
 
     def multiply(self, part: int, factors: np.ndarray) -> np.ndarray:
-        import torch
 
         with torch.inference_mode():
             products: np.ndarray = self._linear(
@@ -126,7 +115,6 @@ class SievedProducts(OneDnnProducts):
     """
 
     def __init__(self, tests: np.ndarray) -> None:
-        import torch
 
         super().__init__(tests)
         halves, self.rounded = _rounded(self.tests)
@@ -142,7 +130,6 @@ class SievedProducts(OneDnnProducts):
         self.by_part = [torch.from_numpy(self.tests[part]) for part in self.parts]
 
     def _pack_halves(self, halves: np.ndarray) -> Any:
-        import torch
 
         return torch.ops.mkldnn._reorder_linear_weight(
             torch.from_numpy(halves).view(torch.bfloat16), BLOCK
@@ -164,7 +151,6 @@ class SievedProducts(OneDnnProducts):
 
     def scan(self, part: int, tile: _SievedTile, lowest: np.ndarray) -> Iterator[Hits]:
         """Look at the signs of a block of products less their bounds at a time."""
-        import torch
 
         error, most = self._sieve_error(part, tile)
         fine = self.error(part, tile)
@@ -190,7 +176,6 @@ class SievedProducts(OneDnnProducts):
         self, rows: np.ndarray, tests: np.ndarray, factors: np.ndarray, of: Any
     ) -> np.ndarray:
         """Return the float32 products of pairs ordered by row."""
-        import torch
 
         with torch.inference_mode():
             ends = np.zeros(len(factors) + 1, np.int64)

@@ -15,7 +15,8 @@ from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.streamed import StreamedVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.ranking.config import Elsewhere, RankingConfig, Spread
+from positionbias.ranking.config import RankingConfig, Spread
+from positionbias.ranking.loading import Elsewhere
 
 MEMORY = 4.0  # GiB for a search
 

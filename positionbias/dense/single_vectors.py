@@ -19,7 +19,8 @@ from positionbias.models.protocols import SingleVector
 from positionbias.models.token_rows import TokenRows
 from positionbias.models.transfer import Fetched
 from positionbias.ranking.batches import TokenBudget
-from positionbias.ranking.config import Elsewhere, RankingConfig
+from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.loading import Elsewhere
 
 _SIMILARITIES = ("cosine", "dot")
 _Encode = Callable[[Sequence[Any]], tuple[Tensor, Tensor]]

@@ -22,7 +22,7 @@ from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
 from positionbias.dense.vectors import SHARD_PASSAGES, descending_rows
 from positionbias.engine.per_process import PerProcess
 from positionbias.models.protocols import Served
-from positionbias.ranking.config import Elsewhere
+from positionbias.ranking.loading import Elsewhere
 
 FLOAT32 = np.dtype("float32")
 

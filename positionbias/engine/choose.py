@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
@@ -91,17 +91,10 @@ class Engine:
         Raises:
             SettingError, DependencyError: as ``open_engine``.
         """
-        if self.name == "local":
-            from positionbias.engine.local import processes
-
-            place = processes(self.at_once(threads, gpus=gpus) or 1, long=True)
-        else:
-            from positionbias.engine.ray import in_order_of_long, ray_tasks
-
-            place = ray_tasks(
-                self.workers, self.address, partial(in_order_of_long, threads=threads, gpus=gpus)
-            )
-        with place as map_shards:
+        at_once = self.at_once(threads, gpus=gpus) if self.name == "local" else self.workers
+        with open_engine(
+            self.name, at_once or 1, self.address, gpus=gpus, threads=threads
+        ) as map_shards:
             yield map_shards
 
     def write(self, work: Callable[..., Made], *, overwrite: bool) -> Made:
@@ -119,12 +112,19 @@ class Engine:
 
 @contextmanager
 def open_engine(
-    engine: str = "local", workers: int = 1, address: str | None = None, *, gpus: bool = False
+    engine: str = "local",
+    workers: int = 1,
+    address: str | None = None,
+    *,
+    gpus: bool = False,
+    threads: int | None = None,
 ) -> Iterator[MapShards]:
     """Yield the ``map_shards`` of an engine, whose output is the same for every engine and number
     of workers.
 
     With ``gpus`` the function computes on a GPU: Ray has as many processes as the cluster has GPUs.
+    With ``threads`` items take minutes or hours each, on as many threads, and are handed out at
+    once.
 
     Raises:
         SettingError: fewer than one worker, or an address where no cluster answers.
@@ -133,12 +133,15 @@ def open_engine(
     if engine == "local":
         from positionbias.engine.local import processes
 
-        place = processes(workers)
+        place = processes(workers, long=threads is not None)
     else:
-        from positionbias.engine.ray import ray_tasks
+        from positionbias.engine.ray import in_order_of_long, ray_tasks
         from positionbias.engine.ray_gpus import in_order_on_gpus
 
-        place = ray_tasks(workers, address, in_order_on_gpus if gpus else None)
+        in_order: Callable[..., Any] | None = in_order_on_gpus if gpus else None
+        if threads is not None:
+            in_order = partial(in_order_of_long, threads=threads, gpus=gpus)
+        place = ray_tasks(workers, address, in_order)
     with place as map_shards:
         yield map_shards
 

@@ -21,7 +21,7 @@ from positionbias.engine.choose import Engine
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.step import Steps
 from positionbias.models.torch_threads import torch_threads
-from positionbias.ranking.config import pick_device
+from positionbias.ranking.loading import pick_device
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")

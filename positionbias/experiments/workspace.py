@@ -74,11 +74,13 @@ from positionbias.positions.rotate import Rotation
 from positionbias.probe.measured import similarity_rows
 from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.term_vectors import probe_model
-from positionbias.ranking.config import Reranking, TaughtPassages, pick_device
+from positionbias.ranking.config import Reranking, TaughtPassages
+from positionbias.ranking.loading import pick_device
 from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
 from positionbias.text.overlap import position_only
 from positionbias.training.plan import INPUTS, TrainPlan
+from positionbias.training.planned import settings_of
 from positionbias.training.state import unfinished
 from positionbias.training.train import train_model
 
@@ -282,7 +284,7 @@ class Workspace:
         place = self.folder / "models" / name
         files = {collection, *(getattr(plan, role) for role in INPUTS)}
         made = not files & self.steps.unmade
-        settings = plan.settings(Collection(collection)) if made else {}
+        settings = settings_of(plan, Collection(collection)) if made else {}
 
         def make() -> None:
             resume = unfinished(place) is not None

@@ -17,6 +17,7 @@ from positionbias.core.qrels import parse_qrels
 from positionbias.core.records import Qrel, Query
 from positionbias.formats.sources import Source
 from positionbias.formats.splits import Split, judged_split
+from positionbias.formats.trec_topics import read_topics
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
@@ -89,8 +90,6 @@ def read_queries(path: Path | str) -> list[Query]:
     with input_errors(path, wanted="queries"), open_bytes(path) as handle:
         start = handle.read(1 << 12)
     if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
-        from positionbias.formats.trec_topics import read_topics
-
         return read_topics(path)
     return [
         Query(query_id, text)

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from positionbias.core.blocks import BLOCK_BYTES
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.input_state import file_mark
@@ -153,8 +155,6 @@ def _cut(found: dict[str, Column], path: str, source: str, size: int) -> Iterato
 
 def _require_same_rows(found: dict[str, Column], source: str) -> None:
     """Check that every column has the same rows in the same order, each once."""
-    import numpy as np
-
     numbers = {name: np.frombuffer(column.numbers, np.int64) for name, column in found.items()}
     leading, first = next(iter(numbers.items()))
     if (row := _twice(first)) is not None:
@@ -175,8 +175,6 @@ def _require_same_rows(found: dict[str, Column], source: str) -> None:
 
 
 def _difference(leading: str, first: np.ndarray, name: str, other: np.ndarray) -> str:
-    import numpy as np
-
     for without, missing in (
         (name, np.setdiff1d(first, other)),
         (leading, np.setdiff1d(other, first)),
@@ -192,7 +190,5 @@ def _difference(leading: str, first: np.ndarray, name: str, other: np.ndarray) -
 
 def _twice(numbers: np.ndarray) -> int | None:
     """Return the smallest repeated number."""
-    import numpy as np
-
     values, counts = np.unique(numbers, return_counts=True)
     return int(values[counts > 1][0]) if len(values) < len(numbers) else None

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from positionbias.core.blocks import BLOCK_BYTES, Block
 from positionbias.core.budgets import check_ratio
 from positionbias.core.errors import InputError, bad_input
@@ -61,8 +64,6 @@ class ParquetRows:
 
     def batches(self, rows: int) -> Iterator[pa.RecordBatch]:
         """Yield batches of at most ``rows`` rows, fewer if rows are long."""
-        import pyarrow.parquet as pq
-
         with parquet_errors(self.path), pq.ParquetFile(self.path) as table:
             names = [name for name in self.columns if name in table.schema_arrow.names]
             groups = [table.metadata.row_group(number) for number in range(self.first, self.end)]
@@ -88,8 +89,6 @@ class ParquetRows:
 @contextmanager
 def parquet_errors(path: Path | str) -> Iterator[None]:
     """Turn Arrow's error about a damaged file into one clear line."""
-    import pyarrow as pa
-
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -110,8 +109,6 @@ def parquet_columns(path: Path | str) -> list[str]:
 
 def _look(path: Path | str) -> tuple[list[str], list[int]]:
     """Return the names of the columns, and the unpacked bytes of each row group."""
-    import pyarrow.parquet as pq
-
     with parquet_errors(path), pq.ParquetFile(path) as table:
         names, found = list(table.schema_arrow.names), table.metadata
         sizes = [found.row_group(group).total_byte_size for group in range(found.num_row_groups)]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
@@ -229,6 +230,4 @@ def _write_table(collection: Collection, folder: Path, map_shards: MapShards) ->
 
 
 def _hash_shard(path: Path) -> np.ndarray:
-    import pyarrow as pa
-
     return keys64(0, _HASH, read_shard(path).column("text").cast(pa.binary()).to_pylist())

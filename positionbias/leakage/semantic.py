@@ -13,7 +13,6 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.outcome import Read
 from positionbias.engine.per_process import PerProcess
 from positionbias.leakage.settings import ENCODER, Encoder, FindSettings
-from positionbias.ranking.config import Elsewhere
 
 if TYPE_CHECKING:
     from positionbias.dense.single_vectors import SingleVectors
@@ -67,6 +66,7 @@ def open_semantic(encoder: Encoder, threshold: float | None) -> Semantic:
     """
     with models_extra("--detector semantic, or both", "give --detector lexical"):
         from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
+        from positionbias.ranking.loading import Elsewhere
 
         name = encoder.encoder or ENCODER
         if threshold is None and name not in THRESHOLDS:

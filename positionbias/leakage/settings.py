@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, input_place
@@ -26,10 +26,12 @@ from positionbias.ranking.config import (
     DEVICES,
     PRECISIONS,
     Computing,
-    Loading,
     Precision,
     RankingConfig,
 )
+
+if TYPE_CHECKING:
+    from positionbias.ranking.loading import Loading
 
 Detector = Literal["semantic", "lexical", "both"]
 Kind = Literal["no", "msm", "test"]

@@ -28,6 +28,7 @@ import torch
 from torch import Tensor, nn
 
 from positionbias.core.errors import SettingError
+from positionbias.models.libraries import transformers_library
 from positionbias.models.remedies import Calibration
 
 Pooling = Literal["cls", "mean", "lasttoken"]  # as sentence-transformers names them
@@ -83,12 +84,11 @@ def use_calibration(model: nn.Module, calibration: Calibration, pooling: Pooling
     Raises:
         SettingError: as ``exchangeable``.
     """
-    from transformers import AttentionInterface, AttentionMaskInterface
     from transformers.masking_utils import eager_mask
 
     encoder, stack = exchangeable(model, calibration)
-    AttentionInterface.register(_NAME, _attention)
-    AttentionMaskInterface.register(_NAME, eager_mask)
+    transformers_library().AttentionInterface.register(_NAME, _attention)
+    transformers_library().AttentionMaskInterface.register(_NAME, eager_mask)
     encoder.set_attn_implementation(_NAME)
     mark = _Mark(calibration, pooling)
     for layer in list(stack)[calibration.first_layer(len(stack)) :]:
@@ -104,10 +104,9 @@ def exchangeable(model: nn.Module, calibration: Calibration) -> tuple[Any, nn.Mo
     Raises:
         SettingError: no encoder of transformers with exchangeable attention.
     """
-    from transformers import PreTrainedModel
-
+    library = transformers_library()
     encoder: Any = next(
-        (part for part in model.modules() if isinstance(part, PreTrainedModel)), None
+        (part for part in model.modules() if isinstance(part, library.PreTrainedModel)), None
     )
     stack = None if encoder is None else _stack(encoder)
     if encoder is None or stack is None or not encoder._can_set_attn_implementation():

@@ -20,6 +20,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from positionbias.models.libraries import transformers_library
+
 # small enough for tanh to be the identity in float32, large enough for products with a state to be
 # normal numbers in float16
 _SCALE = 2.0**-12
@@ -86,12 +88,10 @@ def with_classifier(encoder: Any, head: nn.Linear) -> Any:
     """Return the sequence classifier of an encoder's architecture that computes ``head``; it shares
     the encoder's weights.
     """
-    from transformers import AutoModelForSequenceClassification
-
     config = copy.deepcopy(encoder.config)
     config.num_labels = head.out_features
     with torch.device("meta"):  # no weights of its own
-        whole = AutoModelForSequenceClassification.from_config(config)
+        whole = transformers_library().AutoModelForSequenceClassification.from_config(config)
     own = {
         f"{whole.base_model_prefix}.{name}": tensor for name, tensor in encoder.state_dict().items()
     }

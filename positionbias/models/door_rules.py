@@ -12,7 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from torch import nn
+
 from positionbias.core.json_text import Json, JsonObject
+from positionbias.models.libraries import transformers_library
 
 # one or more words: no path, repository or dotted name (dots only before a digit, as in 4.1 or
 # apache-2.0)
@@ -33,8 +36,6 @@ _TOKENIZERS = re.compile(r"sentence_transformers(\.\w+)*\.(Phrase|Whitespace)Tok
 
 def _activation(value: Any) -> bool:
     """Return True if this names an activation of torch, or nothing in Python."""
-    from torch import nn
-
     found = re.fullmatch(r"torch\.nn\.(?:modules\.(?:activation|linear)\.)?(\w+)", str(value))
     return _plain(value) or (
         found is not None and found[1] in ("Identity", *nn.modules.activation.__all__)
@@ -43,14 +44,13 @@ def _activation(value: Any) -> bool:
 
 def _tokenizer(value: Any) -> bool:
     """Return True if this names a tokenizer of transformers."""
-    import transformers
-    from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES
-
+    library = transformers_library()
+    classes = library.models.auto.tokenization_auto.TOKENIZER_MAPPING_NAMES.values()
     if not isinstance(value, str) or not value.isidentifier():
         return False
-    names = {str(name).removesuffix("Fast") for name in TOKENIZER_MAPPING_NAMES.values()}
-    found = getattr(transformers, value, None)
-    is_one = isinstance(found, type) and issubclass(found, transformers.PreTrainedTokenizerBase)
+    names = {str(name).removesuffix("Fast") for name in classes}
+    found = getattr(library, value, None)
+    is_one = isinstance(found, type) and issubclass(found, library.PreTrainedTokenizerBase)
     return value.removesuffix("Fast") in names or is_one
 
 
@@ -193,10 +193,9 @@ def config_offence(record: JsonObject) -> tuple[str, Json] | None:
     """Return the first refused key of a model's config and its value, by the fields of its class
     and its parts' classes.
     """
-    from transformers import CONFIG_MAPPING
-
+    known_kinds = transformers_library().CONFIG_MAPPING
     kind = record.get("model_type")
-    known = CONFIG_MAPPING[kind] if isinstance(kind, str) and kind in CONFIG_MAPPING else None
+    known = known_kinds[kind] if isinstance(kind, str) and kind in known_kinds else None
     own = frozenset(item.name for item in fields(known)) if known else frozenset()
     parts = set(getattr(known, "sub_configs", ()))
     for key in parts & record.keys():

@@ -31,6 +31,7 @@ from positionbias.models.encoder_template import (
 from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.inference import inference_form
 from positionbias.models.layout import UnsupportedLayout
+from positionbias.models.libraries import transformers_library
 from positionbias.models.linear import use_fast_linears
 from positionbias.models.offset import position_offset
 from positionbias.models.protocols import Tokens
@@ -236,9 +237,8 @@ def open_encoder(
         UnsupportedLayout: a tokenizer or a model that reads otherwise than ours.
         InputError: damaged files, missing tensors, or not a text encoder.
     """
-    from transformers import AutoModel, AutoModelForSequenceClassification
-
-    kind = AutoModelForSequenceClassification if classifier else AutoModel
+    library = transformers_library()
+    kind = library.AutoModelForSequenceClassification if classifier else library.AutoModel
     try:
         model, tokenizer, lacking = read_pretrained(folder, kind, check or _check_template)
         missing = sorted(name for name in lacking if classifier or not name.startswith("pooler."))
@@ -287,14 +287,12 @@ def read_pretrained(
     Raises:
         InputError: settings that name code, a file or another model.
     """
-    from transformers import AutoConfig, AutoTokenizer
-
     check_door(folder)
     with quiet_transformers(), no_kernels(), torch.random.fork_rng(devices=[]):
         safe = {"trust_remote_code": False, "local_files_only": True}
-        tokenizer = AutoTokenizer.from_pretrained(folder, **safe)
+        tokenizer = transformers_library().AutoTokenizer.from_pretrained(folder, **safe)
         if check is not None:
-            check(tokenizer, AutoConfig.from_pretrained(folder, **safe))
+            check(tokenizer, transformers_library().AutoConfig.from_pretrained(folder, **safe))
         model, report = kind.from_pretrained(
             folder,
             dtype=torch.float32,
@@ -340,8 +338,7 @@ def quiet_transformers() -> Iterator[None]:
     """Silence transformers' bars and reports, which concern parts we do not use, within the
     block.
     """
-    from transformers.utils import logging
-
+    logging = transformers_library().utils.logging
     level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
     logging.set_verbosity_error()
     logging.disable_progress_bar()

@@ -12,10 +12,19 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+from huggingface_hub import HfApi, snapshot_download
+from huggingface_hub.errors import (
+    GatedRepoError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+)
+
 from positionbias.core.errors import DependencyError, InputError, bad_input, or_closest
 from positionbias.core.files import read_json
 from positionbias.core.found import names_of
 from positionbias.models.identity import MODULE_FOLDER
+from positionbias.models.libraries import transformers_library
 from positionbias.models.tensors import FACTS
 
 MINILM = "minilm"
@@ -104,10 +113,8 @@ def check_encoder_folder(folder: Path) -> Path:
 
 
 def _check_known(folder: Path, config: Any) -> None:
-    from transformers import CONFIG_MAPPING
-
     kind = config.get("model_type") if isinstance(config, dict) else None
-    if kind in CONFIG_MAPPING:
+    if kind in transformers_library().CONFIG_MAPPING:
         return
     if isinstance(config, dict) and config.get("auto_map"):
         found = "one that runs code of its own (auto_map)"
@@ -137,8 +144,6 @@ def _hub_folder(name: str, check: Callable[[Path], Path]) -> Path:
     """Return the folder of a hub repository, cached or fetched; a missing network is noticed at
     once.
     """
-    from huggingface_hub import snapshot_download
-
     if (cached := _cached(name, check)) is not None:
         return cached
     files = _hub_files(name)
@@ -170,9 +175,6 @@ def _is_part(file: str, files: Sequence[str]) -> bool:
 
 
 def _cached(name: str, check: Callable[[Path], Path]) -> Path | None:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
     try:
         return check(Path(snapshot_download(name, local_files_only=True)))
     except (LocalEntryNotFoundError, InputError, OSError):
@@ -183,9 +185,6 @@ def _hub_files(name: str) -> list[str]:
     """Return the names of a repository's files by one short request, so that a missing network is
     noticed at once.
     """
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import GatedRepoError, OfflineModeIsEnabled, RepositoryNotFoundError
-
     try:
         told = _within(2 * _HUB_SECONDS, lambda: HfApi().model_info(name, timeout=_HUB_SECONDS))
     except GatedRepoError as error:

@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from huggingface_hub import CommitOperationAdd, HfApi
+
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_json
 from positionbias.core.json_text import JsonObject
@@ -45,8 +47,6 @@ def push_checkpoint(folder: Path, repo: str, *, private: bool = False, more: str
         InputError: not a checkpoint of ours, a damaged one, one without a model card, or the Hub
             refuses it.
     """
-    from huggingface_hub import CommitOperationAdd, HfApi
-
     manifest = _whole(folder)
     assert manifest.files is not None
     with TemporaryDirectory() as made:

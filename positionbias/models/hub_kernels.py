@@ -13,17 +13,16 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
 
+from positionbias.models.libraries import transformers_library
+
 _WAYS = (("kernels", "get_kernel"), ("transformers.integrations.hub_kernels", "get_kernel_hub"))
 
 
 @contextmanager
 def no_kernels() -> Iterator[None]:
     """Keep transformers from loading kernels within the block."""
-    from transformers.utils.import_utils import is_kernels_available
-
-    ways = (
-        [(import_module(module), name) for module, name in _WAYS] if is_kernels_available() else []
-    )
+    there = transformers_library().utils.import_utils.is_kernels_available()
+    ways = [(import_module(module), name) for module, name in _WAYS] if there else []
     found = [(module, name, getattr(module, name)) for module, name in ways]
     try:
         for module, name, _ in found:

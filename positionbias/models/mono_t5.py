@@ -17,6 +17,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.models.encoder import read_pretrained, save_pretrained, unreadable
 from positionbias.models.encoder_source import check_encoder_folder, encoder_folder
 from positionbias.models.encoder_template import Frame, Template, plain_read
+from positionbias.models.libraries import transformers_library
 from positionbias.models.linear import use_fast_linears
 from positionbias.models.protocols import Role, Tokens
 from positionbias.models.relevance import log_relevance
@@ -182,11 +183,10 @@ def load_t5(name: str | Path) -> T5:
             another kind; a tokenizer that
         does not distinguish true and false.
     """
-    from transformers import AutoModelForSeq2SeqLM
-
     folder = encoder_folder(name)
     try:
-        model, tokenizer, lacking = read_pretrained(folder, AutoModelForSeq2SeqLM)
+        kind = transformers_library().AutoModelForSeq2SeqLM
+        model, tokenizer, lacking = read_pretrained(folder, kind)
         if model.config.model_type not in ("t5", "mt5", "umt5"):
             raise ValueError(f"a {model.config.model_type}")
         if lacking:

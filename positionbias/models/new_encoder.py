@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from positionbias.core.collection import find_collection
 from positionbias.core.errors import InputError
@@ -27,6 +29,7 @@ from positionbias.core.publish import atomic_folder, refuse_existing
 from positionbias.core.seeds import key64
 from positionbias.models.encoder import save_pretrained
 from positionbias.models.identity import model_checksum
+from positionbias.models.libraries import transformers_library
 from positionbias.models.settings import SPECIAL, EncoderSettings
 from positionbias.text.vocabulary import known_words
 from positionbias.text.word_pieces import learn_pieces
@@ -107,9 +110,6 @@ def make_encoder(
 
 def _normal_words(counts: Counter[str]) -> Counter[str]:
     """Normalise words as BERT's tokenizer does: without accents, separated from punctuation."""
-    from tokenizers.normalizers import BertNormalizer
-    from tokenizers.pre_tokenizers import BertPreTokenizer
-
     normalizer, parts = BertNormalizer(lowercase=True), BertPreTokenizer()
     found: Counter[str] = Counter()
     for word, count in counts.items():
@@ -119,17 +119,13 @@ def _normal_words(counts: Counter[str]) -> Counter[str]:
 
 
 def _tokenizer(pieces: Sequence[str]) -> Any:
-    from transformers import BertTokenizer
-
-    return BertTokenizer(
+    return transformers_library().BertTokenizer(
         vocab={piece: number for number, piece in enumerate(pieces)}, do_lower_case=True
     )
 
 
 def _random_bert(settings: EncoderSettings, pieces: int) -> Any:
-    from transformers import BertConfig, BertModel
-
-    shape = BertConfig(
+    shape = transformers_library().BertConfig(
         vocab_size=pieces,
         hidden_size=settings.width,
         num_hidden_layers=settings.layers,
@@ -140,4 +136,4 @@ def _random_bert(settings: EncoderSettings, pieces: int) -> Any:
     # uses the global generator, which is seeded here and restored
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(key64(settings.seed, "encoder weights") % 2**63)
-        return BertModel(shape, add_pooling_layer=False)
+        return transformers_library().BertModel(shape, add_pooling_layer=False)

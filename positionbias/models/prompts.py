@@ -12,8 +12,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Self
 
+from torch import nn
+
 from positionbias.core.errors import DependencyError, bad_input
 from positionbias.core.progress import remark
+from positionbias.models.libraries import sentence_transformers_library
 
 _SHOWN = 4  # names of unused prompts
 
@@ -97,12 +100,10 @@ def prompts_of_files(place: Path, facts: Mapping[str, Any], prompts: Prompts) ->
             "installed: give --query-prompt and --passage-prompt, or run pip install "
             "'positionbias[sbert]'"
         )
-    from sentence_transformers import SentenceTransformer
-    from torch import nn
-
+    library = sentence_transformers_library()
     try:
         default = facts.get("default_prompt_name")
-        model = SentenceTransformer(
+        model = library.SentenceTransformer(
             modules=[nn.Identity()], prompts=named, default_prompt_name=default, device="cpu"
         )
         used = prompts.or_else(

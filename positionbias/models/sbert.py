@@ -23,6 +23,7 @@ from positionbias.models.encoder import NO_LIMIT, quiet_transformers
 from positionbias.models.encoder_template import plain_read
 from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.layout import Family
+from positionbias.models.libraries import sentence_transformers_library, transformers_library
 from positionbias.models.prompts import OWN, Prompts, heard_prompt, remark_prompts
 from positionbias.models.protocols import CutSide
 from positionbias.models.sbert_encoders import (
@@ -56,14 +57,13 @@ def load_by_library(
             f"{folder}: wanted sentence-transformers, which runs what ours cannot ({because}); "
             "found none; run: pip install 'positionbias[sbert]'"
         )
-    import sentence_transformers
-
+    library = sentence_transformers_library()
     check_door(folder)
     kind = _KINDS[family]
     given: dict[str, Any] = {"activation_fn": nn.Identity()} if kind is CrossEncoder else {}
     try:
         with _quiet(), no_kernels(), _missing_tensors() as missing:
-            model = getattr(sentence_transformers, kind.library_class)(
+            model = getattr(library, kind.library_class)(
                 str(folder),
                 device="cpu",
                 trust_remote_code=False,
@@ -95,10 +95,9 @@ def wrap_library_model(model: Any, name: str) -> CrossEncoder | LibraryEncoder:
     Raises:
         InputError: it is not one of the library's, or its scores do not rank.
     """
-    import sentence_transformers
-
+    library = sentence_transformers_library()
     for kind in _KINDS.values():
-        if isinstance(model, getattr(sentence_transformers, kind.library_class)):
+        if isinstance(model, getattr(library, kind.library_class)):
             return kind(model, Path(name))
     wanted = ", ".join(kind.library_class for kind in _KINDS.values())
     raise bad_input(name, wanted=f"one of {wanted}", found=type(model).__name__, do=_DO)
@@ -123,10 +122,8 @@ def _missing_tensors() -> Iterator[set[str]]:
     block, except a bare model's pooler, which no module reads. transformers only warns of them, and
     the library does not check.
     """
-    from transformers import PreTrainedModel
-
     missing: set[str] = set()
-    base: Any = PreTrainedModel
+    base: Any = transformers_library().PreTrainedModel
     own = base.__dict__["from_pretrained"]
 
     def counted(cls: Any, /, *args: Any, output_loading_info: bool = False, **kwargs: Any) -> Any:
@@ -265,8 +262,6 @@ def _reader(model: Any, prompts: Prompts) -> _PairReader | None:
     """Return the reader of a cross-encoder's pairs; None if it adds a template, or names no
     limit.
     """
-    from transformers import PreTrainedTokenizerBase
-
     first, tokenizer, limit = model[0], model.tokenizer, model.max_seq_length
     plain = getattr(first, "transformer_task", None) in (
         "sequence-classification",
@@ -274,7 +269,7 @@ def _reader(model: Any, prompts: Prompts) -> _PairReader | None:
     )
     if not plain or "message" in first.modality_config:
         return None
-    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+    if not isinstance(tokenizer, transformers_library().PreTrainedTokenizerBase):
         return None
     if not limit or limit >= NO_LIMIT:
         return None

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.core.errors import bad_input
+from positionbias.models.libraries import transformers_library
 from positionbias.models.prompts import OWN, Prompts, heard_prompt, remark_prompts
 from positionbias.models.protocols import CutSide
 
@@ -69,15 +70,12 @@ class LibraryEncoder:
     library_class: ClassVar[str]
 
     def __init__(self, model: Any, folder: Path, prompts: Prompts = OWN) -> None:
-        from transformers import PreTrainedTokenizerBase
-
+        known = transformers_library().PreTrainedTokenizerBase
         self._model = model
         tokenizer = model.tokenizer
         # a copy: texts are read in a thread while the model works, and calling a tokenizer sets its
         # padding and truncation
-        self._counting = (
-            deepcopy(tokenizer) if isinstance(tokenizer, PreTrainedTokenizerBase) else None
-        )
+        self._counting = deepcopy(tokenizer) if isinstance(tokenizer, known) else None
         self.cut_side: CutSide = getattr(self._counting, "truncation_side", "right")
         self.prompts = prompts.or_else(
             lambda: heard_prompt(model, model.encode_query, "a"),

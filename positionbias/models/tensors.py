@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from positionbias.core.errors import StorageError, bad_input
@@ -37,8 +39,6 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     Raises:
         StorageError: the file system refused.
     """
-    from safetensors.torch import save_file
-
     with storage_errors(path):
         path.touch()
         mode = path.stat().st_mode
@@ -60,8 +60,6 @@ def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 @contextmanager
 def weight_errors(path: Path) -> Iterator[None]:
     """Turn safetensors' file-system errors into one clear line."""
-    from safetensors import SafetensorError
-
     try:
         yield
     except SafetensorError as error:  # the library's own error for a full disk
@@ -78,9 +76,6 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
     Raises:
         InputError: missing or damaged.
     """
-    from safetensors import SafetensorError
-    from safetensors.torch import load_file
-
     try:
         return load_file(verified(path))
     # RuntimeError is torch's for file-system errors

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError, safe_open
 
 from positionbias.core.errors import bad_input
 from positionbias.core.seal import verified
@@ -56,8 +57,6 @@ def collect_file(path: Path, wanted: WantedVectors) -> int:
         InputError: damaged, not a file of word vectors, of another width, or with a value that is
             not finite.
     """
-    from safetensors import SafetensorError, safe_open
-
     try:
         with safe_open(verified(path), framework="numpy") as tensors:
             shape = _checked_shape(path, tensors)

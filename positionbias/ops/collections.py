@@ -144,10 +144,9 @@ def merge(
         >>> both.queries("test")[0].query_id[:5]
         'A:q0b'
     """
-    from positionbias.corpora.merge import merge as write
-    from positionbias.corpora.merge import named
+    from positionbias.corpora import merge as merging
 
-    work = partial(write, named(collections), out, apart=apart)
+    work = partial(merging.merge, merging.named(collections), out, apart=apart)
     return hint_collection(engine.write(work, overwrite=overwrite))
 
 
@@ -198,10 +197,10 @@ def sample(
         >>> pb.sample("planted", queries=5, passages=60, out="small")
         Collection('small', 60 passages, splits train, validation, test, fresh)
     """
-    from positionbias.corpora.sample import SampleSettings
-    from positionbias.corpora.sample import sample as write
+    from positionbias.corpora import sample as sampling
 
-    work = partial(write, collection, out, SampleSettings(queries, passages, splits, seed))
+    asked = sampling.SampleSettings(queries, passages, splits, seed)
+    work = partial(sampling.sample, collection, out, asked)
     return hint_collection(engine.write(work, overwrite=overwrite))
 
 

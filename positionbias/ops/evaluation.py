@@ -107,8 +107,7 @@ def evaluate(
         run: RR 0.500 over 1 query; give a second run to compare with it.
         ...
     """
-    from positionbias.evaluation.compared import Judged
-    from positionbias.evaluation.compared import evaluate as measure
+    from positionbias.evaluation import compared
     from positionbias.overlap.find import leaked_of
 
     if leaked is None and unit is not None:
@@ -117,9 +116,10 @@ def evaluate(
             "overlap"
         )
     refuse_outputs(out, overwrite=overwrite)
-    judged = Judged.of(collection, qrels, measuring)
+    judged = compared.Judged.of(collection, qrels, measuring)
     find = None if leaked is None else partial(leaked_of, leaked, unit)
-    return save_if_asked(measure(runs, judged, measuring, find), out, overwrite=overwrite)
+    measured = compared.evaluate(runs, judged, measuring, find)
+    return save_if_asked(measured, out, overwrite=overwrite)
 
 
 @operation

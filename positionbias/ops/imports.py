@@ -363,12 +363,11 @@ def import_trec(
         >>> pb.import_trec(docs=["trec/docs"], topics=[topics], qrels=[qrels], out="robust")
         Collection('robust', 240 passages, splits test)
     """
-    from positionbias.formats.trec_import import import_trec as read
-    from positionbias.formats.trec_import import split_and_name
+    from positionbias.formats import trec_import
 
-    asked = [split_and_name(name) for name in topics]
-    judged = [split_and_name(name) for name in qrels]
-    work = partial(read, docs, asked, judged, out, reading=reading)
+    asked = [trec_import.split_and_name(name) for name in topics]
+    judged = [trec_import.split_and_name(name) for name in qrels]
+    work = partial(trec_import.import_trec, docs, asked, judged, out, reading=reading)
     return engine.write(work, overwrite=overwrite)
 
 
@@ -409,10 +408,9 @@ def import_irds(
         positionbias.core.errors.InputError: beir/scifakt/test: wanted the id of a data set in
         ir_datasets; found no such id; did you mean beir/scifact/test...
     """
-    from positionbias.formats.irds import import_irds as read
-    from positionbias.formats.irds import split_and_id
+    from positionbias.formats import irds
 
-    return read([split_and_id(name) for name in names], out, overwrite=overwrite)
+    return irds.import_irds([irds.split_and_id(name) for name in names], out, overwrite=overwrite)
 
 
 @operation

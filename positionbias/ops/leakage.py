@@ -97,12 +97,11 @@ def find_leakage(
         Training queries like test queries: candidates by words alone
         ...
     """
-    from positionbias.leakage.near_duplicates import Sides
-    from positionbias.leakage.near_duplicates import find_leakage as find
+    from positionbias.leakage import near_duplicates
 
     if settings.detector == "lexical":
         wanted = "--detector semantic or both, which it is for"
         refuse_idle(_SEMANTIC, wanted=wanted, found="--detector lexical")
     refuse_outputs(out, overwrite=overwrite)
-    sides = Sides.given(queries, sources, variants)
-    return find(sides, settings, encoder, engine, out, overwrite=overwrite)
+    sides = near_duplicates.Sides.given(queries, sources, variants)
+    return near_duplicates.find_leakage(sides, settings, encoder, engine, out, overwrite=overwrite)

@@ -86,8 +86,7 @@ def clean_leakage(
         planted-clean: removed 20 of 50 train queries (40.00%).
         ...
     """
-    from positionbias.overlap.clean import Cleaning
-    from positionbias.overlap.clean import clean_leakage as clean
+    from positionbias.overlap import clean
 
-    cleaning = Cleaning(counted, removing, split, against, detector, encoder)
-    return clean(collection, cleaning, engine, out, overwrite=overwrite)
+    cleaning = clean.Cleaning(counted, removing, split, against, detector, encoder)
+    return clean.clean_leakage(collection, cleaning, engine, out, overwrite=overwrite)

@@ -99,12 +99,13 @@ def draw_leaked(
         ...
         test-20-1         20               5  50.0...                     5
     """
-    from positionbias.leakage.trainsets import LeakedInputs
-    from positionbias.leakage.trainsets import draw_leaked as draw
+    from positionbias.leakage import trainsets
 
-    inputs = LeakedInputs.given(collection, targets, sources or ("train",), candidates, leaking)
+    inputs = trainsets.LeakedInputs.given(
+        collection, targets, sources or ("train",), candidates, leaking
+    )
     settings = LeakedSettings(leakage, size, seed, leaking.leaked_queries)
-    return draw(out, inputs, settings, overwrite=overwrite)
+    return trainsets.draw_leaked(out, inputs, settings, overwrite=overwrite)
 
 
 @operation

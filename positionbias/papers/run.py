@@ -112,9 +112,7 @@ def run_study(
         "settings": record_of(settings),
     }
     if of.trains:
-        from positionbias.experiments.workspace import Workspace  # needs torch
-
-        made: Any = Workspace(place, say, engine=engine, dry_run=dry_run)
+        made: Any = _workspace(place, engine, dry_run=dry_run)
     else:
         made = Steps(place, say, dry_run=dry_run)
     try:
@@ -134,13 +132,18 @@ def run_study(
 
 def run_demo(seed: int, workers: int | None, place: Path) -> Studied:
     """Run the demo in the folder ``place``, by default with two workers."""
-    from positionbias.experiments.workspace import Workspace
     from positionbias.papers.position_bias import study
 
     _check_folder(place)
-    made = Workspace(place, say, engine=Engine(workers=workers or min(2, cores())))
+    made = _workspace(place, Engine(workers=workers or min(2, cores())))
     with same_settings(place, {"study": "demo", "settings": {"seed": seed}}):
         return replace(_reported(study.run_demo(made, seed=seed), place), afterwards=_NEXT)
+
+
+def _workspace(place: Path, engine: Engine, *, dry_run: bool = False) -> Any:
+    from positionbias.experiments.workspace import Workspace  # needs torch
+
+    return Workspace(place, say, engine=engine, dry_run=dry_run)
 
 
 def _check_folder(place: Path) -> None:

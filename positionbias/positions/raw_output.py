@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Literal, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -49,10 +49,14 @@ def pack(data: bytes, packing: Packing | None) -> bytes:
         packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, 31)
         return packer.compress(data) + packer.flush()
     if packing == "zstd":
-        import zstandard
-
-        return zstandard.ZstdCompressor().compress(data)
+        return _zstandard().ZstdCompressor().compress(data)
     return data
+
+
+def _zstandard() -> Any:
+    import zstandard  # some machines have none
+
+    return zstandard
 
 
 def unpack(data: bytes, packing: Packing | None) -> bytes:
@@ -65,8 +69,7 @@ def unpack(data: bytes, packing: Packing | None) -> bytes:
         if packing == "gzip":
             return zlib.decompress(data, 31)
         if packing == "zstd":
-            import zstandard
-
+            zstandard = _zstandard()
             try:
                 return zstandard.ZstdDecompressor().decompress(data)
             except zstandard.ZstdError as error:

@@ -22,7 +22,8 @@ from positionbias.core.run import Run
 from positionbias.core.steps import MapShards, make_shards
 from positionbias.engine.per_process import PerProcess
 from positionbias.models.protocols import AnyRanker, PassageEncoder, Served, VariantScorer
-from positionbias.ranking.config import Elsewhere, RankingConfig
+from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.loading import Elsewhere
 from positionbias.ranking.query_blocks import BLOCK_PAIRS, Pairs, query_blocks
 from positionbias.ranking.score import score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-import platform
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from positionbias.core.errors import SettingError, bad_input, models_extra
+from positionbias.core.errors import models_extra
 from positionbias.core.places import Place, model_place
 from positionbias.core.progress import remark
 from positionbias.core.settings import Settings, declared_setting, setting
-from positionbias.engine.threads import own_gpu
 from positionbias.firststage.own_passages import WITHOUT_OWN
 from positionbias.models.kinds import READ_AS
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     import torch
 
     from positionbias.core.json_text import JsonObject
     from positionbias.core.steps import MapShards
     from positionbias.models.checkpoint import Checkpoint
+    from positionbias.ranking.loading import Loading
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 DEVICES = ("auto", "cpu", "cuda")
 LONG = 20_000  # pairs or passages, some ten minutes for a small encoder on two cores
 CPU_TOKENS, CPU_HALF_TOKENS, GPU_TOKENS = 4_096, 2_048, 131_072
+
+
+def _loading() -> Any:
+    """Return what computes with these settings, which needs torch."""
+    from positionbias.ranking import loading
+
+    return loading
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +69,13 @@ class RankingConfig(Settings):
 
     def dtype(self, device: torch.device) -> torch.dtype:
         """Return the precision of matrix products on this device."""
-        import torch
-
-        if self.precision != "auto":
-            dtype: torch.dtype = getattr(torch, self.precision)
-            return dtype
-        if device.type != "cuda":
-            return torch.float32
-        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+        return _loading().dtype_of(self.precision, device)
 
     def advise(self, model: Any, texts: int) -> None:
         """Remark that bfloat16 would be faster, where the user chose nothing, the work is long, and
         it would be.
         """
-        from positionbias.models.onednn import multiplies_bfloat16
-        from positionbias.models.packed import is_packable
-
-        if (
-            self.precision == "auto"
-            and texts >= LONG
-            and model.device.type == "cpu"
-            and is_packable(model)
-            and multiplies_bfloat16()
-        ):
+        if self.precision == "auto" and texts >= LONG and _loading().halves(model):
             remark(
                 "float32, so that scores are the same on every machine; here "
                 "--set precision=bfloat16 takes about 0.6 of the time"
@@ -107,13 +95,7 @@ class RankingConfig(Settings):
         """Return the number of this process's threads; None where it changes no bit: on a GPU, or
         of texts that threads divide whole.
         """
-        import torch
-
-        from positionbias.models.packed import is_packable
-
-        # packed texts are divided among threads as whole texts; OpenVINO divides products
-        divides = is_packable(model) and str(self.dtype(model.device)) != "torch.bfloat16"
-        return None if divides or model.device.type != "cpu" else torch.get_num_threads()
+        return _loading().fixed_threads(model, self.dtype(model.device))
 
     def packages(self, device: torch.device) -> tuple[str, ...]:
         """Return the packages that compute on this device, for a manifest's versions."""
@@ -122,10 +104,7 @@ class RankingConfig(Settings):
 
     def autocast(self, device: torch.device) -> AbstractContextManager[Any]:
         """Return the context in which a model computes with ``dtype``."""
-        import torch
-
-        dtype = self.dtype(device)
-        return torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32)
+        return _loading().autocast(device, self.dtype(device))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +152,7 @@ class Computing(Settings):
         Raises:
             SettingError: there is no such GPU.
         """
-        return pick_device(self.device)
+        return _loading().pick_device(self.device)
 
     def load(self, model: Place, kind: str | None = None) -> Checkpoint:
         """Load a model by name onto the device, as ``load_checkpoint``.
@@ -187,7 +166,7 @@ class Computing(Settings):
 
     def loading(self, model: Place, kind: str | None = None) -> Loading:
         """Return how ``load`` loads a model, for other processes."""
-        return Loading(model_place(model), kind, self)
+        return _loading().Loading(model_place(model), kind, self)
 
     @models_extra()
     def open(self, model: Any, kind: str | None = None) -> Checkpoint:
@@ -197,12 +176,9 @@ class Computing(Settings):
             InputError, SettingError: as ``load_checkpoint``.
             DependencyError: the extra ``models`` is not installed.
         """
-        from positionbias.models.checkpoint import Checkpoint, user_checkpoint
-
         if isinstance(model, Place):
             return self.load(model, kind)
-        name = getattr(model, "__name__", type(model).__name__)
-        return model if isinstance(model, Checkpoint) else user_checkpoint(model, name, kind)
+        return _loading().opened(model, kind)
 
     def spread(
         self, model: Any, opened: Checkpoint, kind: str | None, map_shards: MapShards
@@ -210,88 +186,9 @@ class Computing(Settings):
         """Return how other processes compute with a model; None for an object, which is in this
         one, and an endpoint, which one asks.
         """
-        from positionbias.models.protocols import Served
-
-        if not isinstance(model, Place) or isinstance(opened.model, Served):
+        if not isinstance(model, Place) or _loading().is_served(opened):
             return None
         return Spread(self.loading(model, kind), map_shards)
-
-
-@dataclass(frozen=True, slots=True)
-class Loading:
-    """How a model is loaded, in this process or in a worker's: its place, as ``load_checkpoint``
-    takes it, and the device and precision.
-    """
-
-    model: Path | str
-    kind: str | None
-    computing: Computing
-
-    def __call__(self) -> Checkpoint:
-        """Load it, as ``Computing.load``."""
-        from positionbias.models.checkpoint import load_checkpoint
-        from positionbias.models.prompts import Prompts
-
-        computing = self.computing
-        device = computing.pick_device()
-        computing.config.dtype(device)  # refuses before anything is read
-        prompts = Prompts(computing.query_prompt, computing.passage_prompt)
-        checkpoint = load_checkpoint(
-            self.model,
-            self.kind,
-            store=computing.store,
-            prompts=prompts,
-            label=computing.score_label,
-        )
-        checkpoint.model.to(device)
-        return checkpoint
-
-
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """How another process loads the model of this one, which must be the same, on the same kind of
-    device.
-
-    It computes on its share of the processors if the number of threads changes no bit, else on as
-    many threads as this process.
-    """
-
-    loading: Loading
-    checksum: str
-    device: str
-    threads: int | None
-
-    @classmethod
-    def of(cls, loading: Loading, checkpoint: Checkpoint) -> Elsewhere:
-        threads = loading.computing.config.fixed_threads(checkpoint.model)
-        return cls(loading, checkpoint.manifest.checksum, checkpoint.model.device.type, threads)
-
-    def __call__(self) -> Checkpoint:
-        """Load it.
-
-        Raises:
-            SettingError: the device is of another kind.
-            InputError: the model has changed; else as ``Computing.load``.
-        """
-        if (device := self.loading.computing.pick_device().type) != self.device:
-            raise SettingError(
-                f"--device: wanted {self.device} in every process, as in the command's own; found "
-                f"{device} on {platform.node()}; give --device cpu, or only machines with a GPU"
-            )
-        if self.threads is not None:
-            import torch
-
-            torch.set_num_threads(self.threads)
-        checkpoint = self.loading()
-        found = checkpoint.manifest.checksum
-        if found != self.checksum:
-            raise bad_input(
-                checkpoint.path,
-                wanted=f"the model {self.checksum[:12]}",
-                found=f"{found[:12]} in a worker process",
-                do="do not change it while it is used",
-            )
-        return checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,29 +261,6 @@ class TaughtPassages(Settings):
         ),
         shown=False,
     )
-
-
-def pick_device(name: str) -> torch.device:
-    """Return a device by name; ``auto`` is a GPU, if there is one: the first, or in a worker of
-    several its own.
-
-    Raises:
-        SettingError: an unknown name, or no such GPU.
-    """
-    import torch
-
-    if name not in DEVICES:
-        raise SettingError(
-            f"--device: wanted one of {', '.join(DEVICES)}; found {name!r}; give one of these"
-        )
-    if name == "auto":
-        name = "cuda" if torch.cuda.is_available() else "cpu"
-    if name == "cuda" and not torch.cuda.is_available():
-        raise SettingError(
-            "--device: wanted cuda; found no GPU that this torch can use; give cpu, or install "
-            "torch with CUDA"
-        )
-    return torch.device(own_gpu(torch.cuda.device_count()) if name == "cuda" else name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

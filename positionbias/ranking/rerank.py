@@ -38,7 +38,8 @@ from positionbias.firststage.own_passages import own_queries, own_remarks, witho
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import AnyRanker, Served, encodes_alone, known_room
 from positionbias.ranking.blocks import BlockScorer, blocks_of, cut_pairs, keep_scores, pairs_in
-from positionbias.ranking.config import Elsewhere, Loading, RankingConfig, Reranking, Spread
+from positionbias.ranking.config import RankingConfig, Reranking, Spread
+from positionbias.ranking.loading import Elsewhere, Loading
 from positionbias.ranking.score import check_passages, known_queries, score_candidates
 from positionbias.ranking.scored import PassageTexts, Scored, missing_behind, missing_scores
 from positionbias.ranking.workers import model_workers

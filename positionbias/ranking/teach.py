@@ -38,7 +38,8 @@ from positionbias.ranking.blocks import (
     pairs_in,
     whole_queries,
 )
-from positionbias.ranking.config import Elsewhere, RankingConfig, Spread, TaughtPassages
+from positionbias.ranking.config import RankingConfig, Spread, TaughtPassages
+from positionbias.ranking.loading import Elsewhere
 from positionbias.ranking.query_blocks import Pairs
 from positionbias.ranking.score import check_passages, known_queries
 from positionbias.ranking.scored import Scored

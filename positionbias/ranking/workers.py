@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from positionbias.core.errors import SettingError
 from positionbias.engine.choose import Engine
 from positionbias.models.protocols import Served
-from positionbias.ranking.config import Loading, Spread
+from positionbias.ranking.config import Spread
 
 if TYPE_CHECKING:
     from positionbias.models.checkpoint import Checkpoint
+    from positionbias.ranking.loading import Loading
 
 
 @contextmanager

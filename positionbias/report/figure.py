@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pandas import DataFrame
@@ -61,11 +62,18 @@ DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)
 MARKERS = ("o", "D", "s", "^")
 
 
+def _matplotlib() -> Any:
+    """Return matplotlib, which takes a second to load."""
+    from matplotlib import figure, lines, patches, rc_context, ticker
+
+    return SimpleNamespace(
+        figure=figure, lines=lines, patches=patches, rc_context=rc_context, ticker=ticker
+    )
+
+
 def _styled() -> AbstractContextManager[None]:
     """Apply our style meanwhile, whatever the reader's own matplotlib settings."""
-    import matplotlib
-
-    return matplotlib.rc_context(fname=STYLE)
+    return _matplotlib().rc_context(fname=STYLE)
 
 
 def _looks(index: int) -> dict[str, Any]:
@@ -78,9 +86,7 @@ def _looks(index: int) -> dict[str, Any]:
 
 
 def _handle(**looks: Any) -> Any:
-    from matplotlib.lines import Line2D
-
-    return Line2D([], [], **{"markersize": 4, **looks})
+    return _matplotlib().lines.Line2D([], [], **{"markersize": 4, **looks})
 
 
 def _characters(width: float) -> int:
@@ -124,8 +130,6 @@ class RowFigure:
         Raises:
             InputError: the rows have nothing of it.
         """
-        from matplotlib.figure import Figure
-
         if not self.there(rows):
             raise InputError(f"figure {self.name}: wanted rows with its values; found none")
         chosen, looks = rows.query(self.where), self._series(rows)
@@ -134,7 +138,9 @@ class RowFigure:
         down, room = -(-len(panels) // across), width / across
         tall = max(self._height(own, room) for _, own in panels)
         with _styled():
-            figure = Figure(figsize=(width, 0.85 + tall * down), layout="constrained")
+            figure = _matplotlib().figure.Figure(
+                figsize=(width, 0.85 + tall * down), layout="constrained"
+            )
             grid = figure.subplots(down, across, squeeze=False, sharey=self._one_scale(chosen))
             for axes, (record, own) in zip(grid.flat, panels, strict=False):
                 self._panel(axes, own, looks, room)
@@ -186,8 +192,6 @@ class Lines(RowFigure):
     log: bool = False
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
-        from matplotlib.ticker import MaxNLocator, ScalarFormatter
-
         drawn = own[own["value"].notna() & own[self.series].isin(list(looks))]
         for (name, *_), line in drawn.groupby([self.series, "seed", "rotation"]):
             line, own_looks = line.sort_values("at"), _looks(looks[name])
@@ -200,11 +204,13 @@ class Lines(RowFigure):
             )
         if self.log:
             axes.set_xscale("log")
-            axes.xaxis.set_major_formatter(ScalarFormatter())
+            axes.xaxis.set_major_formatter(_matplotlib().ticker.ScalarFormatter())
             axes.set_xticks([], minor=True)
         else:
             axes.set_xlim(left=0)
-            axes.xaxis.set_major_locator(MaxNLocator(max(3, int(2 * width)), integer=True))
+            most = max(3, int(2 * width))
+            ticks = _matplotlib().ticker.MaxNLocator(most, integer=True)
+            axes.xaxis.set_major_locator(ticks)
         axes.yaxis.set_major_formatter(lambda value, _: decimal(value, self.places))
 
     def _one_scale(self, chosen: DataFrame) -> bool:
@@ -339,8 +345,6 @@ class Forest(RowFigure):
         return self.zero and len({tuple(self._names(own, WIDE)) for own in panels}) == 1
 
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> dict[str, Any]:
-        from matplotlib.patches import Patch
-
         entries: dict[str, Any] = {
             mark.label: _handle(
                 **{**mark.looks, "color": MUTED.light, "marker": mark.marker or "o"}
@@ -349,7 +353,8 @@ class Forest(RowFigure):
             if len(chosen.query(mark.where))
         }
         if chosen["margin"].notna().any():
-            entries["within the margin"] = Patch(facecolor=BAND.light, alpha=0.45, linewidth=0)
+            band = _matplotlib().patches.Patch
+            entries["within the margin"] = band(facecolor=BAND.light, alpha=0.45, linewidth=0)
         return entries
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from regex import Pattern
@@ -35,15 +35,21 @@ _UNSPACED = re.compile(f"[{_CHARACTERS}]")
 _NEAR = re.compile("[\u0e00-\u1fff\u2e80-\U0010ffff]")
 
 
+def _regex() -> Any:
+    """Return the package regex, which most texts never need."""
+    import regex
+
+    return regex
+
+
 @cache
 def _units() -> tuple[Pattern[str], Pattern[str]]:
     """Return patterns of a unit (a cluster, or what stands between clusters) and of a run of
     clusters of letters, digits and marks.
     """
-    import regex  # most texts never need it
-
     unit = rf"(?=[{_CHARACTERS}])\X|(?:(?![{_CHARACTERS}])\X)+"
-    return regex.compile(unit), regex.compile(rf"(?:(?=[{_CHARACTERS}])(?=\w)\X)+")
+    compiled = _regex().compile
+    return compiled(unit), compiled(rf"(?:(?=[{_CHARACTERS}])(?=\w)\X)+")
 
 
 def has_unspaced(text: str) -> bool:
@@ -93,9 +99,7 @@ def clusters(run: str) -> list[str]:
     >>> clusters("ที่นี่")
     ['ที่', 'นี่']
     """
-    import regex
-
-    return regex.findall(r"\X", run)
+    return _regex().findall(r"\X", run)
 
 
 def bigrams(run: str) -> list[str]:

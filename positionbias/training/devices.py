@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
+from accelerate import Accelerator
+from accelerate.tracking import get_available_trackers
+from accelerate.utils import InitProcessGroupKwargs, ProjectConfiguration, broadcast_object_list
 from torch import Tensor, nn
 
 from positionbias.core.errors import DependencyError, SettingError
@@ -107,8 +110,6 @@ class Devices:
     def from_main(self, value: T | None) -> T:
         """Return the main process's value."""
         if self.processes > 1:
-            from accelerate.utils import broadcast_object_list
-
             (value,) = broadcast_object_list([value])
         assert value is not None
         return value
@@ -146,10 +147,6 @@ def find_devices(
         SettingError: a precision that the device lacks, or devices that cannot work together.
         DependencyError: the tracker's package is not installed.
     """
-    from accelerate import Accelerator
-    from accelerate.tracking import get_available_trackers
-    from accelerate.utils import InitProcessGroupKwargs, ProjectConfiguration
-
     if tracker is not None and tracker not in map(str, get_available_trackers()):
         raise DependencyError(
             f"--tracker: wanted the package of {tracker}; found none; run: pip install "

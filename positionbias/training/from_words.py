@@ -21,6 +21,7 @@ from positionbias.models.word_model import WordModel
 from positionbias.models.word_vectors import embedding_matrix, read_word_vectors
 from positionbias.text.vocabulary import Vocabulary, known_words
 from positionbias.training.plan import TrainPlan
+from positionbias.training.planned import splits_of
 
 
 def model_of_words(
@@ -34,7 +35,7 @@ def model_of_words(
     if begins_with(plan.kind) == "n-graphs" and start is not None:
         return start, {}
     passages_with: Counter[str] = Counter()
-    splits = tuple(dict.fromkeys([*plan.splits, *(plan.words_of or ())]))
+    splits = tuple(dict.fromkeys([*splits_of(plan), *(plan.words_of or ())]))
     counts = known_words([collection], splits, passages_with if plan.kind == PACRR.kind else None)
     shape = plan.model if start is None else start.config
     given = (

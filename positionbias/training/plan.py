@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.json_text import JsonObject
+from positionbias.core.errors import SettingError
 from positionbias.core.settings import check_settings, setting
 from positionbias.models.kinds import begins_with, config_class, scores_log_probabilities
 from positionbias.positions.rotate import Rotation
@@ -15,7 +14,6 @@ from positionbias.positions.shuffle import SentenceShuffle
 from positionbias.training.config import LOSSES, TrainConfig
 
 if TYPE_CHECKING:
-    from positionbias.core.collection import Collection
     from positionbias.positions.rotated_texts import TextChange
 
 # files and folders
@@ -28,18 +26,6 @@ INPUTS = (
     "start",
 )
 TEACHER_DEPTH = 100  # contaminated-distillation paper, §4
-# settings recorded only where given
-_OPTIONAL = (
-    "validation_candidates",
-    "trainset",
-    "teacher_scores",
-    "teacher_depth",
-    "split",
-    "words_of",
-    "encoder",
-    "start",
-    "shuffle",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,67 +210,6 @@ class TrainPlan:
         """The kind, with the encoder's name, as speed depends on the encoder."""
         return f"{self.kind} over {Path(self.encoder).name}" if self.encoder else self.kind
 
-    @property
-    def splits(self) -> tuple[str, ...]:
-        """Return the splits whose queries are trained on: those of the training set, if there is
-        one.
-
-        Raises:
-            InputError: the training set does not exist.
-        """
-        if self.trainset is not None:
-            from positionbias.core.groups import Groups
-
-            return Groups(self.trainset).splits
-        assert self.split is not None
-        return (self.split,)
-
-    def settings(self, collection: Collection) -> JsonObject:
-        """Return the settings for the manifest and the resumable state, with checksums instead of
-        paths.
-
-        Raises:
-            InputError: a file does not exist.
-        """
-        from positionbias.core.files import sha256_file
-        from positionbias.core.groups import Groups
-        from positionbias.models.identity import model_checksum
-        from positionbias.ranking.teacher_scores import open_teacher_scores
-
-        record = {f.name: getattr(self, f.name) for f in fields(self)}
-        record["model"] = None if self.model is None else asdict(self.model)
-        record["training"] = self.training.deciding()
-        for name in ("rotate", "shuffle"):
-            record[name] = None if record[name] is None else asdict(record[name])
-        if self.teacher_scores is not None:
-            record["teacher_scores"] = open_teacher_scores(self.teacher_scores).checksum
-        for name in ("candidates", "validation_candidates", "word_vectors"):
-            path = record[name]
-            if path is not None and not Path(path).is_file():
-                raise bad_input(
-                    path, wanted="a readable file", found="no such file", do="check the path"
-                )
-            record[name] = sha256_file(path) if path is not None else None
-        if self.trainset is not None:
-            record["trainset"] = Groups(self.trainset).checksum
-        if self.start is not None:
-            if not Path(self.start).is_dir():
-                raise bad_input(
-                    self.start,
-                    wanted="the folder of a checkpoint",
-                    found="no such folder",
-                    do="check the path",
-                )
-            record["start"] = model_checksum(self.start)
-        if self.encoder is not None:
-            record["encoder"] = _encoder_facts(self.encoder)
-        record["collection"] = collection.checksum
-        return {
-            name: value
-            for name, value in record.items()
-            if value is not None or name not in _OPTIONAL
-        }
-
 
 def check_loss(loss: str, kind: str, shape: Any) -> None:
     """Check that a loss fits the scores of a model of this shape.
@@ -310,14 +235,3 @@ def check_loss(loss: str, kind: str, shape: Any) -> None:
 
 def _named(*, teacher: bool) -> str:
     return ", ".join(name for name, wanted in LOSSES.items() if wanted.teacher == teacher)
-
-
-def _encoder_facts(name: str) -> dict[str, str]:
-    """Return an encoder's record for settings: its name (the last part of a folder), and the
-    checksum of all its files.
-    """
-    from positionbias.models.encoder_source import encoder_folder
-    from positionbias.models.identity import model_checksum
-
-    checksum = model_checksum(encoder_folder(name))
-    return {"name": Path(name).name if Path(name).is_dir() else name, "checksum": checksum}

@@ -42,6 +42,7 @@ from positionbias.training.devices import Devices, find_devices
 from positionbias.training.loop import forget_state, train
 from positionbias.training.measured import training_rows
 from positionbias.training.plan import INPUTS, TrainPlan
+from positionbias.training.planned import settings_of, splits_of
 from positionbias.training.record import Row, Trained, untimed
 from positionbias.training.state import Towards, find_state
 from positionbias.training.trainsets.sample import GroupSource
@@ -73,7 +74,7 @@ def train_model(
         DependencyError: ``tracker`` without its package.
     """
     refuse_existing(out, overwrite=overwrite)
-    towards = Towards(out, plan.settings(collection), resume)
+    towards = Towards(out, settings_of(plan, collection), resume)
     devices = find_devices(plan.training.precision, tracker, out.parent / "tensorboard")
     with torch_threads(plan.training.threads):
         _train(collection, plan, towards, devices, on_validation, overwrite)
@@ -102,7 +103,7 @@ def _train(
     groups = group_source(collection, plan)
     texts = TrainingTexts(
         collection,
-        group_queries(collection, plan.splits),
+        group_queries(collection, splits_of(plan)),
         groups,
         reading=plan.reading,
         turned=Rotation(seed=plan.training.seed) if plan.training.consistency else None,

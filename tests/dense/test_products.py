@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from positionbias.dense import onednn_products as onednn
 from positionbias.dense import products
-from positionbias.dense.nearest import _kth_highest, nearest
-from positionbias.dense.onednn_products import OneDnnProducts, SievedProducts, products_here
+from positionbias.dense.nearest import _kth_highest, nearest, products_here
+from positionbias.dense.onednn_products import OneDnnProducts, SievedProducts
 from positionbias.dense.products import NumpyProducts, Products, lengths64
 from positionbias.models.onednn import multiplies_bfloat16
 

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from positionbias.core.errors import SettingError
-from positionbias.ranking.config import Precision, RankingConfig, pick_device
+from positionbias.ranking.config import Precision, RankingConfig
+from positionbias.ranking.loading import pick_device
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -61,8 +62,8 @@ def test_advice_on_bfloat16(
 ) -> None:
     lines: list[str] = []
     monkeypatch.setattr("positionbias.ranking.config.remark", lines.append)
-    monkeypatch.setattr("positionbias.models.onednn.multiplies_bfloat16", lambda: has)
-    monkeypatch.setattr("positionbias.models.packed.is_packable", lambda model: model.encodes)
+    monkeypatch.setattr("positionbias.ranking.loading.multiplies_bfloat16", lambda: has)
+    monkeypatch.setattr("positionbias.ranking.loading.is_packable", lambda model: model.encodes)
     for encodes in (True, False):
         RankingConfig(precision=precision).advise(
             SimpleNamespace(device=CPU, encodes=encodes), texts
