@@ -22,6 +22,7 @@ from positionbias.core.outcome import Judgement, text_of
 from positionbias.core.progress import say
 from positionbias.core.settings import flags_as, given_by_hand
 from positionbias.core.terminal import json_line, message, to_person
+from positionbias.engine.stopping import stopped
 
 FEW = 12  # settings; a command with more of them has --config and --print-config
 
@@ -155,6 +156,8 @@ def print_outcome(outcome: Any, *, as_json: bool) -> None:
         Exit: it has an exit code.
         PositionBiasError: it refuses what it found.
     """
+    if stopped():  # a library that takes an interrupted import for a missing package went on
+        raise KeyboardInterrupt
     if outcome is None:
         return
     piped = getattr(outcome, "piped", False)
