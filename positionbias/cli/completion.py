@@ -6,11 +6,10 @@ import click
 from click.shell_completion import ShellComplete, get_completion_class
 
 from positionbias.cli.help import SettingsCommand
-from positionbias.cli.settings_options import OneOf
 
 
 @click.command(cls=SettingsCommand)
-@click.argument("shell", type=OneOf(["bash", "zsh", "fish"]))
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
     """Print the completion script for SHELL.

@@ -13,8 +13,7 @@ import click
 from click.core import ParameterSource
 
 from positionbias.cli.given_settings import as_toml, from_config, from_texts
-from positionbias.cli.help import SettingsCommand, SharedOption
-from positionbias.cli.judged_exit import JudgedExit
+from positionbias.cli.help import JudgedExit, SettingsCommand, SharedOption
 from positionbias.cli.settings_options import option_of
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import REQUIRED, Command, Given, Parameter

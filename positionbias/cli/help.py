@@ -145,3 +145,7 @@ def _quiet(context: click.Context, _option: click.Parameter, on: bool) -> None:
     if on:
         set_quiet(True)
         context.find_root().call_on_close(lambda: set_quiet(False))
+
+
+class JudgedExit(click.exceptions.Exit):
+    """The end of a command with the exit code of its judgement, which is no error."""

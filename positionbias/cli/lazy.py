@@ -13,27 +13,10 @@ import click
 
 from positionbias.cli.help import WideContext, add_quiet, write_options
 from positionbias.core.errors import or_closest
-from positionbias.core.settings import check_whole
 
 # name -> (module, attribute, one line of help): there stands a command, or an operation of which
 # one is made
 Commands: TypeAlias = Mapping[str, tuple[str, str, str]]
-
-
-def _check_whole_numbers(command: click.Command) -> None:
-    """Have each whole number that a command, or one below it, is given checked."""
-    for below in getattr(command, "commands", {}).values():
-        _check_whole_numbers(below)
-    for param in command.params:
-        if isinstance(param.type, click.types.IntParamType) and param.callback is None:
-            param.callback = _whole
-
-
-def _whole(context: click.Context, param: click.Parameter, given: Any) -> Any:
-    for value in given if isinstance(given, tuple) else (given,):
-        if value is not None:
-            check_whole(param.opts[-1], value)
-    return given
 
 
 class LazyGroup(click.Group):
@@ -82,7 +65,6 @@ class LazyGroup(click.Group):
             if not isinstance(found, Command):
                 found = found(cmd_name) if self.family else command_for(found)
             found = command_of(cmd_name, found)
-        _check_whole_numbers(found)
         add_quiet(found)
         return found
 

@@ -15,7 +15,7 @@ import click
 
 from positionbias import __version__
 from positionbias.cli.groups import commands_below
-from positionbias.cli.judged_exit import JudgedExit
+from positionbias.cli.help import JudgedExit
 from positionbias.cli.lazy import Commands, LazyGroup
 from positionbias.core.errors import PositionBiasError, message_of, or_closest
 from positionbias.core.terminal import PLAIN, guard_streams, to_person

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -12,7 +11,7 @@ import click
 
 from positionbias.cli.complete import completer_of
 from positionbias.core.operation import REQUIRED, Parameter
-from positionbias.core.settings import Setting, flag_of
+from positionbias.core.settings import flag_of
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 _LONGEST_CHOICES = 18  # characters, between bars
@@ -31,26 +30,10 @@ class _Ranged(click.IntRange):
 
 
 class OneOf(click.Choice[str]):
-    """One of some names; another is refused in the words of settings."""
-
-    def __init__(self, choices: Iterable[str], of: Setting | None = None) -> None:
-        super().__init__(tuple(choices))
-        self.of = replace(of or Setting(""), choices=self.choices)
+    """Names that the help and a shell show; another is refused by its parameter."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        self.of.check(_name_of(param), value)
-        return super().convert(value, param, ctx)
-
-
-def _name_of(param: click.Parameter | None) -> str:
-    """Return the name of an option or argument in errors."""
-    if param is None:
-        return "value"
-    return (
-        param.opts[0]
-        if isinstance(param, click.Option)
-        else param.human_readable_name.strip("[]….")
-    )
+        return str(value)
 
 
 def option_of(parameter: Parameter) -> Decorator:
@@ -129,7 +112,7 @@ def _metavar(parameter: Parameter) -> str | None:
 
 def _click_type(kind: Any, of: Any) -> Any:
     if of.choices or get_origin(kind) is Literal:
-        return OneOf(of.choices or get_args(kind), of)
+        return OneOf(of.choices or get_args(kind))
     if get_origin(kind) is tuple:
         return tuple(_click_type(one, of) for one in get_args(kind))
     # a named tuple that is no text of its own

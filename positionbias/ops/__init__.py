@@ -27,15 +27,15 @@ if TYPE_CHECKING:
         show as show,
     )
     from positionbias.ops.contamination import suspect_contamination as suspect_contamination
-    from positionbias.ops.encoders import distil_vectors as distil_vectors
+    from positionbias.ops.models import distil_vectors as distil_vectors
     from positionbias.ops.evaluation import ensemble as ensemble, evaluate as evaluate
     from positionbias.ops.imports import *
     from positionbias.ops.leakage import find_leakage as find_leakage
-    from positionbias.ops.leakage_clean import clean_leakage as clean_leakage
-    from positionbias.ops.leakage_labels import (
+    from positionbias.ops.leakage import clean_leakage as clean_leakage
+    from positionbias.ops.leakage import (
         label_pairs as label_pairs,
     )
-    from positionbias.ops.leakage_overlap import overlap_leakage as overlap_leakage
+    from positionbias.ops.leakage import overlap_leakage as overlap_leakage
     from positionbias.ops.pools import (
         pool_coverage as pool_coverage,
         pool_reliability as pool_reliability,
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     )
     from positionbias.ops.positions import debias as debias, histogram as histogram
     from positionbias.ops.probe import mats as mats
-    from positionbias.ops.ranking import rerank as rerank
-    from positionbias.ops.remedies import debias_model as debias_model
+    from positionbias.ops.retrieval import rerank as rerank
+    from positionbias.ops.models import debias_model as debias_model
     from positionbias.ops.retrieval import encode as encode, retrieve as retrieve
     from positionbias.ops.studies import demo as demo, study as study
     from positionbias.ops.training import teach as teach, train as train
@@ -65,7 +65,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     "debias": ("positions", "debias", "Rotate every passage at a random word."),
     "mats": ("probe", "mats", "Measure how a model's term vectors depend on position."),
     "train": ("training", "train", "Train a re-ranker."),
-    "rerank": ("ranking", "rerank", "Re-rank candidates with a trained model."),
+    "rerank": ("retrieval", "rerank", "Re-rank candidates with a trained model."),
     "retrieve": ("retrieval", "retrieve", "Rank passages for each query by BM25, or by vectors."),
     "evaluate": ("evaluation", "evaluate", "Measure runs, and test their differences."),
     "study": ("studies", "study", "Run a paper's study, end to end, on your collection."),
@@ -89,7 +89,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
         "verify",
         "Compare artefacts with their manifests' digests.",
     ),
-    "model vectors": ("encoders", "distil_vectors", "Make word vectors from an encoder."),
+    "model vectors": ("models", "distil_vectors", "Make word vectors from an encoder."),
     "model encode": ("retrieval", "encode", "Encode passages as vectors, for dense retrieval."),
     "model trainset leaked": (
         "trainsets",
@@ -108,7 +108,7 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
     ),
     "model teach": ("training", "teach", "Score training passages by a teacher, to distil it."),
     "model remedy": (
-        "remedies",
+        "models",
         "debias_model",
         "Give a model a remedy for position bias, without training.",
     ),
@@ -120,17 +120,17 @@ COMMANDS: Mapping[str, tuple[str, str, str]] = {
         "Find training queries that near-duplicate test queries.",
     ),
     "leakage label": (
-        "leakage_labels",
+        "leakage",
         "label_pairs",
         "Draw pairs to label, or say what their labels tell.",
     ),
     "leakage overlap": (
-        "leakage_overlap",
+        "leakage",
         "overlap_leakage",
         "Find passages and queries of test sets in training.",
     ),
     "leakage clean": (
-        "leakage_clean",
+        "leakage",
         "clean_leakage",
         "Write a collection or training set without what leaks.",
     ),

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from positionbias.contamination.settings import Suspects, SuspectSettings
 from positionbias.core.operation import Overwrite, SavedTo, Source, operation
 from positionbias.core.outcome import Measurements, refuse_outputs, save_if_asked
 from positionbias.ranking.config import Computing
-
-if TYPE_CHECKING:
-    pass
 
 
 @operation

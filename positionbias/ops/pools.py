@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from positionbias.core.operation import Overwrite, SavedTo, operation
 from positionbias.core.outcome import Measurements, refuse_outputs, save_if_asked
 from positionbias.core.places import Place
 from positionbias.core.settings import Setting
 from positionbias.pooling.settings import CoverageSettings, PoolSettings, VerdictSettings
-
-if TYPE_CHECKING:
-    pass
 
 Runs = Annotated[Place, Setting("A folder of TREC runs, plain or .gz.", place="read")]
 Qrels = Annotated[Place, Setting("Their judgements.", place="read")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.operation import Overwrite, SavedTo, operation
@@ -12,9 +12,6 @@ from positionbias.core.places import Place
 from positionbias.core.settings import Setting
 from positionbias.models.kinds import READ_AS
 from positionbias.probe.settings import ProbeSettings
-
-if TYPE_CHECKING:
-    pass
 
 Probed = Annotated[
     CollectionLike | None,

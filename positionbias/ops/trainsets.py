@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from positionbias.clicks.settings import ClickSettings
 from positionbias.contamination.settings import ContaminatedSettings
@@ -13,9 +13,6 @@ from positionbias.core.places import Place
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import KINDS, Kind, LeakedSettings, LeakingPairs
-
-if TYPE_CHECKING:
-    pass
 
 
 @operation
