@@ -33,13 +33,10 @@ from positionbias.core.run import Run, read_run, write_run
 from positionbias.core.run_files import strictly_decreasing
 from positionbias.core.shown import Shown
 from positionbias.evaluation.convergence import Ending, Finish, ending_of_run
-from positionbias.evaluation.fusing import Fusing, Fusion, K
+from positionbias.evaluation.fusing import Fusing, K
 
 NOTES = (
-    (
-        "what a run has not, by its name: queries, passages, queries whose scores are all equal, "
-        "passages below its re-ranking depth"
-    ),
+    "what a run has not, by its name: queries, passages",
     "z-scores: population deviation; equal scores give zeros, and a missing passage gets the run's "
     "minimum for the query; a re-ranked run's scores count down to its depth, and unscored "
     "passages come last, by the sum of 1 / (60 + rank)",
@@ -50,25 +47,10 @@ NOTES = (
 class Missing:
     """The queries of an ensemble's runs that one run lacks, and the passages that it lacks for its
     own queries.
-
-    ``equal`` counts its queries whose scores are all equal; ``below`` its passages without a score
-    of its own, below its re-ranking depth.
     """
 
     queries: int = 0
     passages: int = 0
-    equal: int = 0
-    below: int = 0
-
-    def named(self) -> dict[str, int]:
-        """Return the counts by name."""
-        names = (
-            "queries missing",
-            "passages missing",
-            "queries with equal scores",
-            "passages below its depth",
-        )
-        return dict(zip(names, astuple(self), strict=True))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -94,8 +76,8 @@ class Fused(Shown):
         for name, number in held.items():
             made.add(name, "count", number)
         for label, lacking in self.missing.items():
-            for name, number in lacking.named().items():
-                made.add(name, "count", number, axis="run", label=label)
+            for name, number in asdict(lacking).items():
+                made.add(f"{name} missing", "count", number, axis="run", label=label)
         return made.rows
 
 
@@ -179,7 +161,9 @@ def fuse(
             for run, deep in zip(runs, reach, strict=True)
         ]
         passage_ids = [ids[number] for number in union]
-        _count(counts, own, parts, len(union), fusing.by)
+        for count, part in zip(counts, parts, strict=True):
+            count.queries += not len(part)
+            count.passages += len(union) - len(part) if len(part) else 0
         if fusing.by == "reciprocal-ranks":
             scores = _by_ranks(parts, len(union), fusing.constant)
         else:
@@ -187,29 +171,11 @@ def fuse(
         rankings.append((query_id, passage_ids, scores))
     labels = _distinct([run.name for run in runs])
     cut = {
-        label: deep for label, deep, count in zip(labels, reach, counts, strict=True) if count.below
+        label: deep
+        for label, run, deep in zip(labels, runs, reach, strict=True)
+        if fusing.by == "z-scores" and deep < run.depth
     }
     return Fused(Run(name, rankings), dict(zip(labels, counts, strict=True)), cut)
-
-
-def _count(
-    counts: Sequence[Missing],
-    own: Sequence[np.ndarray],
-    parts: Sequence[np.ndarray],
-    union: int,
-    by: Fusion,
-) -> None:
-    """Count what each run lacks of a query; ``own`` has its scores, ``parts`` its passages' places
-    among the ``union``'s.
-    """
-    ranks = by == "reciprocal-ranks"
-    for count, scores, part in zip(counts, own, parts, strict=True):
-        if not len(part):
-            count.queries += 1
-            continue
-        count.passages += union - len(part)
-        count.equal += bool(scores[0] == scores[-1]) and not (ranks and len(part) == 1)
-        count.below += 0 if ranks else len(part) - len(scores)
 
 
 def _summed(given: np.ndarray) -> np.ndarray:
@@ -350,7 +316,7 @@ def fuse_runs(
             **ending,
         }
         write_manifest(manifest_path(partial), replace(manifest, content=content))
-    for line in _lacking(done, fusing.by):
+    for line in _lacking(done):
         say(line)
     hint_written(out, f"next: posbias evaluate {pasted(out)} --collection COLLECTION --split SPLIT")
     return replace(done, collection=collection[0].name if collection else "", split=split)
@@ -387,7 +353,7 @@ def _one_collection(
     return found
 
 
-def _lacking(fused: Fused, by: str) -> Iterator[str]:
+def _lacking(fused: Fused) -> Iterator[str]:
     """Describe what each run lacks."""
     for label, missing in fused.missing.items():
         counts = (
@@ -396,15 +362,3 @@ def _lacking(fused: Fused, by: str) -> Iterator[str]:
         )
         if parts := [f"{count:,} {what}" for count, what in counts if count]:
             yield f"{label} is without {' and '.join(parts)}"
-        if missing.equal:
-            but = (
-                "which it says nothing of"
-                if by == "z-scores"
-                else "whose ranks are those of their ids"
-            )
-            yield f"{label} scores all passages alike for {missing.equal:,} queries, {but}"
-        if missing.below:
-            yield (
-                f"{label} was re-ranked down to {fused.scored[label]}: {missing.below:,} passages "
-                "below have no score of its own, and get its least z-score of their query"
-            )

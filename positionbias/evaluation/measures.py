@@ -252,32 +252,6 @@ class Measured(NamedTuple):
     replicates: Replicates | None
 
 
-def evaluate_run(
-    run: Run,
-    qrels: Iterable[Qrel],
-    measures: Sequence[str],
-    *,
-    collection: str,
-    split: str,
-    seed: int,
-    clusters: Mapping[str, str] | None = None,
-) -> list[Result]:
-    """Return a Result per measure: the mean over judged queries with its interval, and the values
-    as payload.
-
-    With ``clusters`` (query id → cluster) the interval is over clusters, which the payload names if
-    queries share one. The payload's notes count the judged queries without candidates (0 in the
-    mean) and the run's queries without judgements (left out).
-
-    Raises:
-        InputError: a run without any judged query.
-    """
-    evaluator = Evaluator(qrels, canonical(measures))
-    return measured(
-        [run], evaluator, collection=collection, split=split, seed=seed, clusters=clusters
-    ).by_run[0]
-
-
 def measured(
     runs: Sequence[Run],
     evaluator: Evaluator,
@@ -287,8 +261,12 @@ def measured(
     seed: int,
     clusters: Mapping[str, str] | None = None,
 ) -> Measured:
-    """Return the results of ``evaluate_run`` for several runs; all are replicated by the same draws
-    of clusters.
+    """Return a Result per run and measure: the mean over judged queries with its interval, and the
+    values as payload; all are replicated by the same draws of clusters.
+
+    With ``clusters`` (query id → cluster) the interval is over clusters, which the payload names if
+    queries share one. The payload's notes count the judged queries without candidates (0 in the
+    mean) and the run's queries without judgements (left out).
 
     Raises:
         InputError: a run without any judged query.

@@ -3,7 +3,7 @@ known size.
 
 Position is that of ``positionbias.positions.histogram``: an answer's first word / the passage's
 words. A query with several answers, or with an answer that occurs several times, is kept if every
-known start lies in the range [decision]; ``several="any"`` needs only one. Queries without a
+known start lies in the range [decision]. Queries without a
 located answer are dropped and counted. Other splits and passages do not change, and neither do a
 first stage's results for a query.
 """
@@ -160,8 +160,7 @@ def _choose(collection: Collection, selection: Selection, map_shards: MapShards)
     placed = [item for item in query_ids if starts.known[item]]
     whole = [item for item in placed if starts.inside[item] == starts.known[item]]
     partly = [item for item in placed if 0 < starts.inside[item] < starts.known[item]]
-    fitting = [*whole, *partly] if selection.several == "any" else whole
-    kept = _drawn(fitting, selection)
+    kept = _drawn(whole, selection)
     facts = Selected(
         kept=len(kept),
         queries=len(query_ids),
@@ -172,7 +171,7 @@ def _choose(collection: Collection, selection: Selection, map_shards: MapShards)
         answers=dict(starts.counts.outcomes),
         unmatched=dict(starts.counts.unmatched),
     )
-    _check_enough(collection, selection, len(fitting), facts)
+    _check_enough(collection, selection, len(whole), facts)
     return _Chosen(kept, facts)
 
 
@@ -235,14 +234,10 @@ def _check_queries(collection: Collection, by: Collection, split: str, query_ids
 
 
 def _notes(selection: Selection) -> tuple[str, ...]:
-    which = (
-        "every known start of its answers lies"
-        if selection.several == "all"
-        else "a start of its answers lies"
-    )
     notes = (
-        f"Of split {selection.split!r} a query was kept where {which} in {selection.answers_in} of "
-        "its passage (first word / words); queries without a located answer, or whose answers "
+        f"Of split {selection.split!r} a query was kept where every known start of its answers "
+        f"lies in {selection.answers_in} of its passage (first word / words); queries without a "
+        "located answer, or whose answers "
         "fill their passages, were dropped and counted.",
     )
     drawn = (

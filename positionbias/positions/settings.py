@@ -16,8 +16,6 @@ from positionbias.core.splitter import USUAL_WORDS
 from positionbias.positions.density import Density
 from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod
 
-Several = Literal["all", "any"]
-SEVERAL: tuple[Several, ...] = get_args(Several)
 RawFormat = Literal["tsv", "jsonl"]
 RAW_FORMATS: tuple[RawFormat, ...] = get_args(RawFormat)
 
@@ -115,12 +113,6 @@ class Selection(Seeded):
     )
     split: str = setting(
         "train", "The split to select from; other splits stay unchanged.", metavar="SPLIT"
-    )
-    several: Several = setting(
-        "all",
-        "For a query with several answers or an answer that occurs several times: whether all "
-        "starts must lie in the range, or any.",
-        choices=SEVERAL,
     )
     queries: int | None = setting(
         None, "Draw N of the fitting queries; by default all are kept.", least=1, metavar="N"

@@ -50,7 +50,6 @@ MEANS = {
     "--quick": "small",
     "--relevant-from": "grade",
     "--score": "score|similar|threshold",
-    "--several": "several answers|all answers",
     "--size": "two (a|per) query",
     "--source": "training queries|sources",
     "--split": "split|quer",

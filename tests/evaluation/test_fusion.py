@@ -63,7 +63,7 @@ def test_a_query_whose_scores_are_equal_says_nothing() -> None:
     done = fuse([ONE, same])
     half = math.sqrt(1.5) / 2
     assert scores(done.run) == pytest.approx({"a": half, "b": 0.0, "c": -half}, abs=1e-7)
-    assert done.missing["same"] == Missing(equal=1)
+    assert done.missing["same"] == Missing()
     alone = Run("alone", [("q", ["b"], [2.0])])
     assert scores(fuse([ONE, alone]).run) == scores(done.run)
 
@@ -126,7 +126,7 @@ def test_what_stands_below_a_re_ranking_depth_is_no_score() -> None:
     }
     assert scores(done.run) == pytest.approx(by_hand, abs=1e-7)
     assert done.run["q"].passage_ids == ["b", "a", "c", "d", "e"]
-    assert done.missing == {"bm25": Missing(), "dot": Missing(below=3)}
+    assert done.missing == {"bm25": Missing(), "dot": Missing()}
     assert done.scored == {"dot": 2}
     # ranks are ranks, also below the depth
     ranks = fuse([FIRST, RERANKED], RANKS, scored=[None, 2])
@@ -152,10 +152,10 @@ def test_a_constant_scorer_on_disk_says_nothing(tmp_path: Path) -> None:
     paths = [kept(tmp_path, ONE), kept(tmp_path, same)]
     assert len(set(scores(read_run(paths[1])).values())) == 3  # as written they are not equal
     done = fuse_runs(paths, tmp_path / "both.run")
-    assert done.missing["same"] == Missing(equal=1)
+    assert done.missing["same"] == Missing()
     half = math.sqrt(1.5) / 2
     assert scores(done.run) == pytest.approx({"a": half, "b": 0.0, "c": -half}, abs=1e-7)
-    assert fuse([ONE, same], RANKS).missing["same"] == Missing(equal=1)
+    assert fuse([ONE, same], RANKS).missing["same"] == Missing()
     alone = Run("alone", [("q", ["b"], [2.0])])
     assert fuse([ONE, alone], RANKS).missing["alone"] == Missing(passages=2)
 
@@ -230,7 +230,7 @@ def test_files_and_their_manifest(tmp_path: Path) -> None:
         ("run 2", "../../two.run"),
         ("collection", "../../mini"),
     ]
-    assert manifest.content["missing"] == {"one": [0, 0, 0, 0], "two": [0, 1, 0, 0]}
+    assert manifest.content["missing"] == {"one": [0, 0], "two": [0, 1]}
     assert set(done.rows["collection"] + done.rows["split"] + done.rows["model"]) == {
         "minidl19both"
     }

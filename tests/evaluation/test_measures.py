@@ -17,8 +17,9 @@ from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.measures import (
     JUDGED,
+    Evaluator,
     canonical,
-    evaluate_run,
+    measured,
     parse_measure,
     per_query,
 )
@@ -26,6 +27,10 @@ from positionbias.evaluation.records import PerQuery
 
 RUN = Run("s", [("q1", ["a", "b", "c"], [3.0, 2.0, 1.0]), ("q2", ["x", "y"], [1.0, 0.5])])
 QRELS = [Qrel("q1", "b", 2), Qrel("q1", "c", 1), Qrel("q2", "y", 1), Qrel("q3", "z", 1)]
+
+
+def evaluate_run(run, qrels, measures, **where):
+    return measured([run], Evaluator(qrels, canonical(measures)), **where).by_run[0]
 
 
 def test_values_by_hand():

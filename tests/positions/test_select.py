@@ -149,13 +149,9 @@ def test_several_answers_of_a_query(tmp_path: Path) -> None:
     whole = source(tmp_path / "whole", answers)
     strict = select(whole, tmp_path / "strict", Selection(FRONT))
     assert kept(strict) == ["both"]
-    loose = select(whole, tmp_path / "loose", Selection(FRONT, several="any"))
-    assert kept(loose) == ["both", "one", "same"]
-    for made in (strict, loose):
-        facts = made.manifest.content["selection"]
-        assert (facts["inside"], facts["inside_in_part"], facts["outside"]) == (1, 2, 1)
-        assert facts["answers"]["repeated"] == 1
-    assert len(loose.answers("train")) == 7  # all answers of a kept query stay
+    facts = strict.manifest.content["selection"]
+    assert (facts["inside"], facts["inside_in_part"], facts["outside"]) == (1, 2, 1)
+    assert facts["answers"]["repeated"] == 1
 
 
 def test_what_cannot_be_placed_is_dropped_and_counted(tmp_path: Path) -> None:
@@ -310,8 +306,6 @@ def test_what_does_not_fit_is_one_clear_line(tmp_path: Path) -> None:
         select(whole, tmp_path / "x", Selection(AnswerRange(0.95, 1)))
     with pytest.raises(OutputExistsError):
         select(whole, whole.path, Selection(FRONT))
-    with pytest.raises(SettingError, match="--several: wanted one of all, any; found 'most'"):
-        Selection(FRONT, several="most")  # type: ignore[arg-type]
     with pytest.raises(SettingError, match="--queries: wanted at least 1; found 0"):
         Selection(FRONT, queries=0)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["whole"]
