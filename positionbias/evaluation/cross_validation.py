@@ -1,5 +1,4 @@
-"""Cross-validate over queries: choose a setting on the other folds and measure it on the held-out
-fold.
+"""Cross-validate over queries: choose each fold's setting on the other folds.
 
 Folds are drawn by (seed, query id), so all systems and measures have the same folds, and an added
 query changes no other's draw. Their sizes differ by at most one query.
@@ -8,8 +7,7 @@ query changes no other's draw. Their sizes differ by at most one query.
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.seeds import drawn_order
@@ -53,56 +51,22 @@ def check_folds(folds: Sequence[Sequence[str]], with_relevant: Container[str]) -
             )
 
 
-@dataclass(frozen=True, slots=True)
-class CrossValidated(Generic[Setting]):
-    """The value of each held-out query under the setting chosen without it, and each fold's
-    setting.
-    """
-
-    values: Mapping[str, float]
-    chosen: tuple[Setting, ...]
-
-
 def cross_validate(
     values: Mapping[Setting, Mapping[str, float]],
     folds: Sequence[Sequence[str]],
     *,
     larger_is_better: bool = True,
-) -> CrossValidated[Setting]:
-    """Choose for each fold the setting with the best mean over the other folds, and return the
-    fold's values with it.
-
-    ``values`` are by setting and query. Of tied settings the first is chosen [decision].
-
-    Raises:
-        ValueError: no setting, or a setting without some query.
+) -> list[Setting]:
+    """Choose for each fold the setting with the best mean over the other folds; ``values`` are by
+    setting and query. Of tied settings the first is chosen [decision].
     """
-    if not values:
-        raise ValueError("values: wanted at least one setting; found none")
     sign = 1 if larger_is_better else -1
-    held: dict[str, float] = {}
     chosen = []
-    for number, fold in enumerate(folds):
-        others = [
-            query_id for place, other in enumerate(folds) if place != number for query_id in other
-        ]
+    for number in range(len(folds)):
+        others = [query_id for fold in (*folds[:number], *folds[number + 1 :]) for query_id in fold]
         means = {
-            setting: round(sum(of[q] for q in others) / len(others), _DECIMALS)
-            for setting, of in _whole(values, folds)
+            setting: round(sum(of[query_id] for query_id in others) / len(others), _DECIMALS)
+            for setting, of in values.items()
         }
-        best = max(means, key=lambda setting: sign * means[setting])
-        chosen.append(best)
-        held.update({query_id: values[best][query_id] for query_id in fold})
-    return CrossValidated({query_id: held[query_id] for query_id in sorted(held)}, tuple(chosen))
-
-
-def _whole(
-    values: Mapping[Setting, Mapping[str, float]], folds: Sequence[Sequence[str]]
-) -> list[tuple[Setting, Mapping[str, float]]]:
-    for setting, of in values.items():
-        if missing := [query_id for fold in folds for query_id in fold if query_id not in of]:
-            raise ValueError(
-                f"values: wanted every query with setting {setting!r}; found none for "
-                f"{missing[0]!r}"
-            )
-    return list(values.items())
+        chosen.append(max(means, key=lambda setting: sign * means[setting]))
+    return chosen

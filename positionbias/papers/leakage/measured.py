@@ -26,7 +26,6 @@ from positionbias.core.rows import Collected, printed_cells
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.bootstrap import bootstrap_mean
 from positionbias.evaluation.cross_validation import check_folds, cross_validate, query_folds
-from positionbias.evaluation.first_rank import first_ranks
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.order import swaps
 from positionbias.evaluation.records import Facts
@@ -157,7 +156,14 @@ class _Measuring(Systems):
         """Return the value of each judged topic by measure."""
         qrels = self.qrels[self.target]
         values: dict[str, Values] = dict(per_query(run, qrels, [HEADLINE, "RR", "P@1"]))
-        values["MFR"] = first_ranks(run, qrels, depth=max(1, self.candidates.depth)).ranks
+        # MFR is the arithmetic mean of ranks [decision: several of the paper's cells are below
+        # 2 − P@1, which is impossible for it; they look like 1 / MRR]; nothing relevant counts as
+        # the rank after the last candidate
+        beyond = max(1, self.candidates.depth) + 1.0
+        values["MFR"] = {
+            query_id: float(round(1 / reciprocal)) if reciprocal else beyond
+            for query_id, reciprocal in values["RR"].items()
+        }
         return {measure: values[measure] for measure in MEASURES}
 
     def effectiveness(self) -> None:
@@ -205,7 +211,7 @@ class _Measuring(Systems):
         of_size = {size: self.repeats[model, kind, size, measure] for size in self.sizes}
         by_size = {size: query_means(repeats) for size, repeats in of_size.items()}
         larger = measure not in LOWER_IS_BETTER
-        chosen = cross_validate(by_size, self.folds, larger_is_better=larger).chosen
+        chosen = cross_validate(by_size, self.folds, larger_is_better=larger)
         held: dict[Repeat, Values] = {
             key: {
                 query_id: of_size[size][key][query_id]
