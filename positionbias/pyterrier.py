@@ -16,11 +16,10 @@ import pandas
 from positionbias.audit.settings import RETRIEVAL_DEPTH
 from positionbias.core.collection import find_collection
 from positionbias.core.errors import DependencyError, SettingError, bad_input
-from positionbias.core.exchange import identifier
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.places import input_place
 from positionbias.core.rank_order import ranked
-from positionbias.core.records import Query
+from positionbias.core.records import Query, identifier
 from positionbias.core.run import Run
 from positionbias.core.run_files import strictly_decreasing
 from positionbias.dense.vectors import Vectors

@@ -18,6 +18,7 @@ from positionbias.cli.groups import commands_below
 from positionbias.cli.help import JudgedExit
 from positionbias.cli.lazy import Commands, LazyGroup
 from positionbias.core.errors import PositionBiasError, message_of, or_closest
+from positionbias.core.progress import give_hints
 from positionbias.core.terminal import PLAIN, guard_streams, to_person
 from positionbias.engine import stopping
 
@@ -141,8 +142,6 @@ def posbias(context: click.Context) -> None:
 
     Start with:  posbias demo
     """
-    from positionbias.core.progress import give_hints
-
     give_hints(True)
     context.call_on_close(lambda: give_hints(False))
     if context.invoked_subcommand is None:

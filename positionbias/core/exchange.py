@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import numpy as np
-
 from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.records import identifier
 
 if TYPE_CHECKING:
     import pandas
@@ -21,21 +20,6 @@ _NAMES = {
     "score": ("score",),
     "grade": ("grade", "relevance", "label"),
 }
-
-
-def identifier(value: object, source: str) -> str:
-    """Return an id as text; whole numbers are written out.
-
-    Raises:
-        InputError: it is anything else, or empty.
-    """
-    if isinstance(value, str) and value:
-        return value
-    if isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return str(value)
-    raise bad_input(
-        source, wanted="ids as text or whole numbers", found=repr(value), do="convert them"
-    )
 
 
 def _check_frame(frame: Any, source: str) -> None:

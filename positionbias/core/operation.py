@@ -34,6 +34,7 @@ from positionbias.core.errors import SettingError, models_extra
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.places import Place, input_place, output_place, refuse_inputs
 from positionbias.core.settings import SEED_HELP, Setting, settings_of
+from positionbias.core.steps import job_of, published_by
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -444,8 +445,6 @@ def _done_once(
     ):
         yield
         return
-    from positionbias.core.steps import job_of, published_by
-
     left_out = ("overwrite", "workers", "engine")
     asked = [
         (f"{one.owner}.{one.name}", value, one.of.place == "read")

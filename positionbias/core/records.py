@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import NamedTuple
+
+from positionbias.core.errors import bad_input
 
 HIGHEST_GRADE = 1_000_000  # trec_eval allocates a table of all grades, and returns 0 if that fails
 
@@ -124,3 +127,18 @@ class Interval:
 def interval_of(low: float | None, high: float | None) -> Interval | None:
     """Return the 95 % interval with these ends; None if one is undefined."""
     return None if low is None or high is None else Interval(low, high)
+
+
+def identifier(value: object, source: str) -> str:
+    """Return an id as text; whole numbers are written out.
+
+    Raises:
+        InputError: it is anything else, or empty.
+    """
+    if isinstance(value, str) and value:
+        return value
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return str(value)
+    raise bad_input(
+        source, wanted="ids as text or whole numbers", found=repr(value), do="convert them"
+    )

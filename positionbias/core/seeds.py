@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
-
 TEXT = "row's text"  # the purpose of hashes used as ids
 
 _TWO_64 = 1 << 64
@@ -83,10 +82,16 @@ def choose(count: int, size: int, seed: int, purpose: str, *parts: str | int) ->
     return chosen
 
 
+def _numpy() -> Any:
+    """Return numpy, which single draws never need."""
+    import numpy
+
+    return numpy
+
+
 def keys64(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
     """``key64`` for many keys of one UTF-8 part each: ``(len(keys),)`` uint64."""
-    import numpy as np
-
+    np = _numpy()
     state, digests = _state(seed, purpose), []
     for key in keys:
         digest = state.copy()
@@ -103,8 +108,7 @@ def below_many(
 
     Bounds stay under 2³².
     """
-    import numpy as np
-
+    np = _numpy()
     bound = np.maximum(bounds, 1).astype(np.uint64)
     half = np.uint64(32)
     drawn = (
@@ -118,6 +122,5 @@ def below_many(
 
 def generator(seed: int, purpose: str, *parts: str | int) -> np.random.Generator:
     """Return a NumPy generator for one key, for items that need many draws."""
-    import numpy as np
-
+    np = _numpy()
     return np.random.default_rng(int.from_bytes(_digest(seed, purpose, parts), "little"))

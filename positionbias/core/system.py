@@ -7,6 +7,7 @@ here, as stopping a command begins before all else.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 from functools import cache
@@ -40,8 +41,6 @@ def flush(handle: int) -> None:
 
 def c_function(name: str) -> Callable[..., int] | None:
     """Return a function of this process's C library; None where there is none."""
-    import ctypes
-
     try:
         found: Callable[..., int] = getattr(ctypes.CDLL(None, use_errno=True), name)
     except (OSError, AttributeError, TypeError):  # another system, or an older library

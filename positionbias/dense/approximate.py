@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -37,14 +36,20 @@ _TRAINED_ON = 50  # vectors per list to learn its centroid
 _SEARCHED = 256  # queries at once
 
 
+def _faiss() -> Any:
+    """Return faiss, whose stubs are incomplete."""
+    import faiss
+
+    return faiss
+
+
 class AnnIndex:
     """An index over vectors, in memory; ``origin`` says how it was obtained, ``bytes`` is its size
     in memory and on disk.
     """
 
     def __init__(self, folder: Path) -> None:
-        import faiss
-
+        faiss = _faiss()
         try:
             self.index: Any = faiss.read_index(str(folder / INDEX))
         except RuntimeError as error:  # faiss raises this for any fault
@@ -69,7 +74,7 @@ class AnnIndex:
         """Search like ``exact_search``, but only the passages that the index finds, which may be
         fewer than ``depth``.
         """
-        faiss: Any = import_module("faiss")  # its stubs are incomplete
+        faiss = _faiss()
 
         if kind == "hnsw":
             asked = faiss.SearchParametersHNSW(efSearch=settings.width(depth))
@@ -213,7 +218,7 @@ def _build(
     *,
     half: bool,
 ) -> None:
-    faiss: Any = import_module("faiss")
+    faiss = _faiss()
 
     with _threads(threads):
         index = _empty(vectors, kind, made, half=half)
@@ -236,7 +241,7 @@ def _empty(
     """Return an index without vectors; an IVF has its centroids, learned from evenly spaced
     vectors.
     """
-    faiss: Any = import_module("faiss")
+    faiss = _faiss()
     index: Any
     width, product = vectors.dimension, faiss.METRIC_INNER_PRODUCT
     if kind == "hnsw":
@@ -264,8 +269,7 @@ def _empty(
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
     """Run faiss on so many threads."""
-    import faiss
-
+    faiss = _faiss()
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(count)
     try:

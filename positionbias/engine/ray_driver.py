@@ -50,9 +50,7 @@ class _Driver(NamedTuple):
     pipe: Connection
 
     def tell(self, kind: str, value: object = None) -> None:
-        from ray import cloudpickle
-
-        message = cloudpickle.dumps((kind, value))
+        message = import_ray().cloudpickle.dumps((kind, value))
         with _ended():
             self.pipe.send_bytes(message)
 
@@ -188,9 +186,7 @@ def _items(pipe: Connection) -> Iterator[Any]:
 
 
 def _send(pipe: Connection, kind: str, value: object = None) -> None:
-    from ray import cloudpickle
-
-    pipe.send_bytes(cloudpickle.dumps((kind, value)))
+    pipe.send_bytes(import_ray().cloudpickle.dumps((kind, value)))
 
 
 def _ignore(number: int, frame: object) -> None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
+from contextlib import suppress
 
 from positionbias.core.system import (
     block_signals,
@@ -57,9 +59,6 @@ def raise_when_stopped() -> None:
     them is ended.
     """
     if _replace(_leave, _raise) and (pipe := signal_numbers()) is not None:
-        import threading
-        from contextlib import suppress
-
         with suppress(RuntimeError):  # no thread to be had
             threading.Thread(target=_end_the_deaf, args=(pipe,), daemon=True).start()
 

@@ -27,6 +27,7 @@ from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.kinds import begins_with, config_class
 from positionbias.models.shapes import KINDS
 from positionbias.training.config import TrainConfig, settle_steps
+from positionbias.training.plan import TrainPlan
 from positionbias.training.quick import quick_shape, quick_training
 
 if TYPE_CHECKING:
@@ -69,8 +70,6 @@ class ModelSettings:
         ``validation`` is a run and its split; without it the last weights are kept. A training from
         a checkpoint ``start`` uses neither the encoder nor words of its own.
         """
-        from positionbias.training.plan import TrainPlan
-
         if validation is not None:
             run, split = validation
             data |= {"validation_candidates": run, "validation_split": split}

@@ -99,6 +99,13 @@ def anserini_jar() -> Path:
     return jars[-1]
 
 
+def jnius_library() -> Any:
+    """Return pyjnius, which starts Java as it is imported."""
+    import jnius
+
+    return jnius
+
+
 @cache
 def _machine() -> Callable[[str], Any]:
     """Return pyjnius's ``autoclass``, with the machine running."""
@@ -116,7 +123,7 @@ def _machine() -> Callable[[str], Any]:
                 "--enable-native-access=ALL-UNNAMED",
             )
             try:
-                from jnius import autoclass
+                autoclass = jnius_library().autoclass
             except Exception as error:  # pyjnius raises anything
                 reason = (
                     str(error).strip().splitlines()[0]
@@ -127,8 +134,7 @@ def _machine() -> Callable[[str], Any]:
                     "--backend lucene: wanted a running Java; found one that does not start: "
                     f"{reason}; set JAVA_HOME to a working Java {JAVA}, or unset it"
                 ) from error
-    from jnius import autoclass
-
+    autoclass = jnius_library().autoclass
     configurator = autoclass("org.apache.logging.log4j.core.config.Configurator")
     # it would log to standard output
     configurator.setAllLevels("", autoclass("org.apache.logging.log4j.Level").OFF)

@@ -27,7 +27,7 @@ from positionbias.core.manifest import Manifest, package_versions, provenance
 from positionbias.core.progress import step, track
 from positionbias.core.records import Query
 from positionbias.core.run import Run
-from positionbias.firststage.java import anserini_jar, java_class
+from positionbias.firststage.java import anserini_jar, java_class, jnius_library
 from positionbias.firststage.kept_index import open_or_build
 from positionbias.firststage.settings import Bm25Settings
 
@@ -49,15 +49,13 @@ class _Searcher:
     """
 
     def __init__(self, folder: Path) -> None:
-        from jnius import cast
-
         with _lucene_errors(folder):
             directory = java_class("org.apache.lucene.store.FSDirectory").open(
                 _path(folder / _INDEX)
             )
             self.reader = java_class("org.apache.lucene.index.DirectoryReader").open(directory)
         self.searcher = java_class("org.apache.lucene.search.IndexSearcher")(
-            cast("org.apache.lucene.index.IndexReader", self.reader)
+            jnius_library().cast("org.apache.lucene.index.IndexReader", self.reader)
         )
         field, kind = (
             java_class("org.apache.lucene.search.SortField"),
@@ -199,11 +197,9 @@ def build_lucene(collection: Collection, folder: Path, threads: int = 1) -> None
 @contextmanager
 def _lucene_errors(folder: Path) -> Iterator[None]:
     """Turn Java's errors while it writes or opens an index into one clear line."""
-    from jnius import JavaException
-
     try:
         yield
-    except JavaException as error:
+    except jnius_library().JavaException as error:
         reason = " ".join(str(error).split())
         raise StorageError(
             f"{folder}: wanted a Lucene index here; found: {reason}; check the disk, then run again"

@@ -20,6 +20,7 @@ from numbers import Integral
 from typing import Any, Literal, overload
 
 from positionbias.core.errors import InputError, bad_input, check_type
+from positionbias.core.records import identifier
 from positionbias.core.seeds import below, text_id
 from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.core.splitter import USUAL_WORDS
@@ -150,8 +151,6 @@ class Rotate(Rotation):
         }
 
     def _rotated(self, text: Any, passage_id: Any) -> Any:
-        from positionbias.core.exchange import identifier
-
         if text is None:
             return None
         if not isinstance(text, str):
@@ -202,8 +201,6 @@ def rotate(
         >>> pb.rotate("one two three four", passage_id="p1", seed=1)
         'two three four one '
     """
-    from positionbias.core.exchange import identifier
-
     check_type("rotate: text", text, str, "a text")
     settings = Rotation(words=words, mode=mode, identity=identity, seed=seed)
     return settings.apply(

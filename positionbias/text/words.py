@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from positionbias.core.errors import DependencyError
 from positionbias.core.splitter import USUAL_WORDS, load_blingfire
@@ -28,7 +28,6 @@ from positionbias.text.unicode_words import unicode_sentence_starts, unicode_wor
 
 if TYPE_CHECKING:
     import numpy as np
-
 WordMethod = Literal["blingfire", "unicode", "whitespace"]
 WORD_METHODS: tuple[WordMethod, ...] = ("blingfire", "unicode", "whitespace")
 WORDS_HELP = (
@@ -96,8 +95,7 @@ class _Buffers(threading.local):
         """
         room = len(data) * 3 + 16
         if room > self.room or room <= _KEPT < self.room:
-            import numpy as np
-
+            np = _numpy()
             self.room = max(room, 1 << 12)
             self.output = bytearray(self.room)
             # the C function may write one offset per byte of output room, not one a piece
@@ -149,13 +147,19 @@ def split_words(text: str, method: WordMethod = USUAL_WORDS) -> Words:
     return Words([text[start:end] for start, end in zip(starts, ends, strict=True)], starts, ends)
 
 
+def _numpy() -> Any:
+    """Return numpy, which texts in ASCII never need."""
+    import numpy
+
+    return numpy
+
+
 def _words(text: str) -> tuple[bytes, list[int], list[int]]:
     """Return BlingFire's words, joined by spaces, and the character starts and ends of each."""
     data = text.encode("utf-8", "replace")
     joined, starts, ends = _buffers().call("TextToWordsWithOffsets", data, b" ")
     if len(data) != len(text):
-        import numpy as np
-
+        np = _numpy()
         # number of continuation bytes up to each position
         inside = np.cumsum(np.frombuffer(data, np.int8) < -64)
         starts, ends = starts - inside[starts], ends - inside[ends]
@@ -209,8 +213,7 @@ def sentence_starts(text: str) -> list[int]:
         data = text.encode("utf-8", "replace")
         starts = list(_blingfire_places(data))
         if len(data) != len(text):
-            import numpy as np
-
+            np = _numpy()
             inside = np.frombuffer(data, np.int8) < -64  # continuation bytes
             before = np.cumsum(np.add.reduceat(inside, [0, *starts], dtype=np.int64))
             starts = [
