@@ -56,6 +56,7 @@ from positionbias.evaluation.measures import per_query
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.ranking.loading import pick_device
 from positionbias.training.plan import TrainPlan
+from positionbias.training.planned import settings_of
 
 LEFT = 75  # as EX_TEMPFAIL: call again
 DIGITS = 6
@@ -159,7 +160,7 @@ class Evidence:
         study = self.studies[unit.study]
         collections = {arm: Collection(study.passages(arm, unit.seed)) for arm in study.trainings}
         tests = {arm: collection.checksum for arm, collection in collections.items()}
-        plan = self.plan(unit).settings(collections[unit.arm])
+        plan = settings_of(self.plan(unit), collections[unit.arm])
         if plan.get("word_vectors"):
             plan = {**plan, "word_vectors": sha256_file(self.encoder / "model.safetensors")}
         record = [asdict(unit), plan, tests, asdict(self.size.audit), self.size.audited]

@@ -9,13 +9,6 @@ import numpy as np
 _DECIMALS = 12  # means that differ only by rounding are ties
 
 
-def kendall(positions: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Return Kendall's τ_b of ``means (rows, k)`` with ``positions (k,)``, ``(rows,)``, as in
-    ``agreement``.
-    """
-    return agreement(positions, means).tau
-
-
 class Agreement(NamedTuple):
     """Kendall's τ_b and the number of swapped pairs, each ``(rows,)``."""
 
