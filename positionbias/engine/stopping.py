@@ -11,7 +11,6 @@ import signal
 import sys
 import threading
 import time
-from contextlib import suppress
 
 from positionbias.core.system import (
     block_signals,
@@ -59,8 +58,10 @@ def raise_when_stopped() -> None:
     them is ended.
     """
     if _replace(_leave, _raise) and (pipe := signal_numbers()) is not None:
-        with suppress(RuntimeError):  # no thread to be had
+        try:  # noqa: SIM105 - contextlib is not loaded this early
             threading.Thread(target=_end_the_deaf, args=(pipe,), daemon=True).start()
+        except RuntimeError:  # no thread to be had
+            pass
 
 
 def _end_the_deaf(pipe: int) -> None:
