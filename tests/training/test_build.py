@@ -19,6 +19,7 @@ from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.tk import TK
 from positionbias.training.build import build_model
 from positionbias.training.plan import TrainPlan
+from positionbias.training.planned import settings_of
 
 from ..tiny import TINY
 from .conftest import Task
@@ -112,7 +113,7 @@ def test_a_start_of_another_kind_or_shape(task: Task, uninterrupted: Checkpoint)
             replace(task.plan(), start=uninterrupted.path, model=replace(TINY, heads=4)),
         )
     with pytest.raises(InputError, match="wanted the folder of a checkpoint; found no such folder"):
-        replace(task.plan(), model=None, start=Path("nowhere")).settings(task.collection)
+        settings_of(replace(task.plan(), model=None, start=Path("nowhere")), task.collection)
 
 
 @pytest.mark.parametrize("kind", ["bert_cat", "colbert"])
