@@ -200,5 +200,3 @@ def test_a_retriever_over_the_whole_collection_from_python(collection: Collectio
         match="--model: wanted a model with one vector a text .*; found blind, of kind function",
     ):
         positionbias.audit_model(blind, collection, settings=settings)
-    with pytest.raises(SettingError, match="--vectors: wanted --retrieve beside it"):
-        positionbias.audit_model(blind, collection, vectors="somewhere", settings=SETTINGS)
