@@ -21,8 +21,7 @@ import numpy as np
 import torch
 
 from positionbias.core.ahead import ahead
-from positionbias.dense.nearest import Block, Neighbours
-from positionbias.dense.on_device import nearest_on_device
+from positionbias.dense.nearest import Block, Neighbours, nearest
 
 __all__ = ["search_speed"]
 
@@ -44,7 +43,7 @@ def blocks(vectors: int) -> list[Block]:
 
 
 def ours(queries: np.ndarray, held: Sequence[Block], k: int, device: torch.device) -> Neighbours:
-    return nearest_on_device(queries, held, neighbours=k, device=device)
+    return nearest(queries, held, neighbours=k, similarity="dot", memory=8.0, device=device)
 
 
 @torch.inference_mode()

@@ -73,14 +73,12 @@ class Nearest:
         }
 
     def run(self) -> None:
-        from positionbias.dense.nearest import nearest, tile_rows
+        from positionbias.dense.nearest import nearest
         from positionbias.dense.vector_blocks import stored_blocks
-        from positionbias.leakage.find import MEMORY
 
         depth = self.settings["depth"]
-        rows = tile_rows(MEMORY, len(self.queries), depth, DIMENSION)
         blocks = stored_blocks(shards(self.settings))
-        self.found = nearest(self.queries, blocks, neighbours=depth, rows=rows).numbers.tolist()
+        self.found = nearest(self.queries, blocks, neighbours=depth).numbers.tolist()
 
     def proof(self) -> list[list[int]]:
         return self.found

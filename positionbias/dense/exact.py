@@ -16,13 +16,9 @@ import torch
 
 from positionbias.core.errors import SettingError
 from positionbias.core.progress import Progress, step
-from positionbias.dense.nearest import FEWEST_ROWS, Block, held_bytes, nearest, tile_rows
-from positionbias.dense.on_device import MOST_NUMBERS, nearest_on_device
+from positionbias.dense.nearest import Block, Room, least_memory, nearest
 
 Found = tuple[np.ndarray, np.ndarray]  # rows (n,) int64 and their scores (n,) float32, best first
-
-_GIB = 1 << 30
-_ROWS = 1_024  # rows of a tile, if possible: fewer make slower products
 
 
 class Searched(Protocol):
@@ -38,12 +34,6 @@ class Searched(Protocol):
     def blocks(self) -> Iterator[Block]: ...
 
 
-def least_memory(queries: int, depth: int, dimension: int) -> float:
-    """Return the GiB that one pass over the vectors needs for so many queries."""
-    fixed, row = held_bytes(queries, depth, dimension)
-    return (fixed + _ROWS * row) / _GIB
-
-
 def queries_at_once(memory: float, depth: int, dimension: int) -> int:
     """Return the number of queries that one pass over the vectors serves in ``memory`` GiB.
 
@@ -54,16 +44,13 @@ def queries_at_once(memory: float, depth: int, dimension: int) -> int:
         raise SettingError(
             f"--memory: wanted GiB above 0; found {memory}; 1 serves thousands of queries"
         )
-    fixed_one, row_one = held_bytes(1, depth, dimension)
-    none, one = least_memory(0, depth, dimension), least_memory(1, depth, dimension)
-    most = int((memory - none) // (one - none))
-    if most < 1 and tile_rows(memory * _GIB, 1, depth, dimension) < FEWEST_ROWS:
-        wanted = (fixed_one + FEWEST_ROWS * row_one) / _GIB
+    least = least_memory(depth, dimension)
+    if memory < least:
         raise SettingError(
-            f"--memory: wanted at least {wanted:.2g} GiB to keep {depth:,} passages of a query; "
+            f"--memory: wanted at least {least:.2g} GiB to keep {depth:,} passages of a query; "
             f"found {memory:g}; raise it"
         )
-    return max(1, most)
+    return Room.of(memory, depth, dimension).tests
 
 
 def exact_search(
@@ -93,15 +80,9 @@ def exact_search(
         yield from ((np.empty(0, np.int64), np.empty(0, np.float32)) for _ in queries)
         return
     at_once = min(queries_at_once(memory, depth, vectors.dimension), len(queries))
-    rows = tile_rows(memory * _GIB, at_once, depth, vectors.dimension)
     by_id = vectors.by_descending_id()
     places = np.empty_like(by_id)
     places[by_id] = np.arange(len(by_id))  # numbered so that the lower number is the higher id
-    gpu = (
-        device
-        if device is not None and device.type != "cpu" and len(vectors) <= MOST_NUMBERS
-        else None
-    )
     floors = np.full(len(queries), -np.inf) if floor is None else floor
     passes = -(-len(queries) // at_once)
     with (
@@ -112,25 +93,16 @@ def exact_search(
         for start in range(0, len(queries), at_once):
             part = slice(start, start + at_once)
             blocks, least = _numbered(vectors, places, shown), floors[part]
-            if gpu is not None:
-                found = nearest_on_device(
-                    queries[part],
-                    blocks,
-                    neighbours=depth,
-                    device=gpu,
-                    rows=len(vectors),
-                    floor=least,
-                )
-            else:
-                found = nearest(
-                    queries[part],
-                    blocks,
-                    neighbours=depth,
-                    rows=rows,
-                    similarity="dot",
-                    floor=least,
-                )
-            kept = (found.numbers >= 0) & (found.scores >= least[:, None])
+            found = nearest(
+                queries[part],
+                blocks,
+                neighbours=depth,
+                memory=memory,
+                similarity="dot",
+                floor=least,
+                device=device,
+            )
+            kept = found.numbers >= 0
             for numbers, scores, own in zip(found.numbers, found.scores, kept, strict=True):
                 yield by_id[numbers[own]], scores[own].astype(np.float32)
 

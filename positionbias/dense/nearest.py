@@ -1,48 +1,79 @@
-"""Exact nearest neighbours by cosine or inner product: many vectors are compared with a few tests,
-a tile at a time.
+"""Exact nearest neighbours by cosine or inner product, a tile of vectors at a time, on any device.
 
-A tile is multiplied with all tests in float32 (``dense.products``), a part of the tests in each
-thread. Pairs that may be among the k nearest, by a bound on rounding errors, are computed again in
-float64, so the result does not depend on cuts, threads or the order of the vectors. A bound is a
-score that k known vectors reach; the first is that of rows sampled from the first tile.
+Products in float32 choose a tile's candidates, sums in float64 score them. A vector that is no
+candidate has a product of at most the lowest candidate's. Where that, by the bound on rounding
+errors, may still reach a test's k-th best score, the test is searched again among more candidates
+of the tile, in the end all of it. So the result does not depend on tiles, threads or the order of
+the vectors.
+
+With u = 2⁻²⁴ and γ = dim·u / (1 − dim·u), a float32 product of a and b, added up in any order, is
+wrong by at most γ·|a|·|b| (Higham, Accuracy and Stability of Numerical Algorithms, 2002,
+section 3.1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from positionbias.core.ahead import ahead
-from positionbias.dense.products import BLOCK, Hits, NumpyProducts, Products, below, growth
-from positionbias.dense.similarity import RESCORE, UNIT, Similarity, Sized, check_width
-from positionbias.engine.threads import cores
+from positionbias.core.errors import InputError
+from positionbias.dense.similarity import (
+    LONGEST,
+    NOT_FINITE,
+    UNIT,
+    Similarity,
+    check_width,
+    pair_scores,
+)
+from positionbias.models.transfer import send
 
 Block = tuple[np.ndarray, np.ndarray]  # numbers (n,) int64, vectors (n, dim)
 
-MOST_ROWS, FEWEST_ROWS = 32_768, 16  # of a tile; longer tiles gain nothing
+GIB = 1 << 30
+SLACK = 32  # candidates beyond the k
+MOST_ROWS, FEWEST_ROWS = 1 << 18, 16  # of a tile
+CELLS, COLUMNS = 1 << 25, 16_384  # products at once, and of one test
+PAIRED = 1 << 22  # numbers of pairs at once that a GPU scores again
+UNDERFLOW = 1e-30  # more than products lose where float32 has no smaller numbers
+NO_NUMBER = -1
 
 
-def held_bytes(tests: int, neighbours: int, dimension: int) -> tuple[int, int]:
-    """Return the memory of a search in bytes: fixed, and for each vector of a tile."""
-    # test vectors as given, as compared, and laid out twice; state, waiting candidates and their
-    # sort; a block's products
-    fixed = tests * (16 * dimension + 160 * neighbours + 12 * BLOCK)
-    fixed += cores() * (64 * RESCORE + 32 * 128 * dimension)  # pairs recomputed in each thread
-    return fixed, 40 * dimension + 24  # four tiles at a time
+class Room(NamedTuple):
+    """What a search holds at once: vectors of a tile, products, and tests."""
+
+    rows: int
+    cells: int
+    tests: int
+
+    @staticmethod
+    def of(memory: float, neighbours: int, dimension: int) -> Room:
+        """Divide ``memory`` GiB: a half for three tiles, a quarter each for the others."""
+        quarter = int(memory * GIB / 4)
+        rows = min(MOST_ROWS, 2 * quarter // (12 * max(1, dimension)))
+        return Room(
+            max(FEWEST_ROWS, rows),
+            max(FEWEST_ROWS, min(CELLS, quarter // 8)),
+            quarter // test_bytes(neighbours, dimension),
+        )
 
 
-def tile_rows(memory: float, tests: int, neighbours: int, dimension: int) -> int:
-    """Return the vectors per tile that fit ``memory`` bytes, at most 32,768; below ``FEWEST_ROWS``
-    (even negative) memory is too small.
-    """
-    fixed, row = held_bytes(tests, neighbours, dimension)
-    return min(int((memory - fixed) // row), MOST_ROWS)
+def test_bytes(neighbours: int, dimension: int) -> int:
+    """Return the bytes of a test: its vector twice, its nearest and its candidates, sorted."""
+    return 16 * dimension + 96 * (neighbours + SLACK)
+
+
+def least_memory(neighbours: int, dimension: int, tests: int = 1) -> float:
+    """Return the GiB that a search of so many tests takes at least."""
+    most = max(tests * test_bytes(neighbours, dimension), 12 * FEWEST_ROWS * dimension)
+    return 4 * (most + 1) / GIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,253 +88,214 @@ class Neighbours:
     scores: np.ndarray
 
 
+@torch.inference_mode()
 def nearest(
     tests: np.ndarray,
     blocks: Iterable[Block],
     *,
     neighbours: int,
-    rows: int,
+    memory: float = 1.0,
     similarity: Similarity = "cosine",
     floor: float | np.ndarray = -np.inf,
-    products: Callable[[np.ndarray, int], Products] | None = None,
+    device: torch.device | None = None,
 ) -> Neighbours:
     """Find each test's ``neighbours`` (k) nearest vectors with a score of at least ``floor``,
-    exactly, in tiles of ``rows`` vectors.
-
-    ``floor`` is one for all tests or ``(t,)``.
+    exactly.
 
     "cosine": cos(a, b) = a·b / (|a| |b|), 0 where one is zero, as float64. "dot": a·b, the nearest
     float32 to the sum in float64; scores that agree in float32 tie. Ties go to the lower number.
 
-    ``tests`` ``(t, dim)``; ``blocks`` of any size give vectors with a number each, distinct over
-    all blocks. ``products`` makes the device that multiplies, from the tests' vectors and k; by
-    default this processor.
+    Args:
+        tests: ``(t, dim)``.
+        blocks: Vectors of any number with a number each, distinct over all blocks.
+        neighbours: How many.
+        memory: GiB for tiles and products; the tests' own come to it.
+        similarity: What is compared.
+        floor: One for all tests or ``(t,)``.
+        device: Where; by default this processor.
 
     Raises:
         InputError: a vector that is not finite, or of another width.
     """
     check_width(tests, tests.shape[-1])
-    sized = Sized(np.asarray(tests, np.float32), similarity)
-    compared = sized.compared()
-    device = products(compared, neighbours) if products else products_here(compared)
-    floors = np.broadcast_to(np.asarray(floor, np.float64), len(tests))
-    parts = [
-        _Part(device, number, cut, sized, neighbours, floors[cut])
-        for number, cut in enumerate(device.parts)
-    ]
-    # tiles are read, measured and scaled in a thread, while the one before is multiplied and
-    # searched
-    tiles = ahead(_tiles(blocks, tests.shape[1], rows, similarity, device))
-    with device.pool() as pool, closing(tiles):
-        _search(pool, parts, tiles)
-    return Neighbours(
-        np.concatenate([part.numbers for part in parts])
-        if parts
-        else np.empty((0, neighbours), np.int64),
-        np.concatenate([part.scores for part in parts]) if parts else np.empty((0, neighbours)),
-    )
+    room = Room.of(memory, neighbours, tests.shape[1])
+    search = _Search(tests, neighbours, similarity, floor, room, device or torch.device("cpu"))
+    tiles = ahead(_tiles(blocks, tests.shape[1], room.rows))
+    with full_precision(), search.pool, closing(tiles):
+        for numbers, vectors in tiles:
+            search.look(numbers, vectors)
+    return search.found()
 
 
-class _Tile(NamedTuple):
-    """Some vectors with their numbers, as scores are made of them, and as the device multiplies
-    them; the largest of their lengths.
-    """
-
-    numbers: np.ndarray
-    vectors: Sized
-    factors: Any
-    reach: float
-
-
-def _tiles(
-    blocks: Iterable[Block], dimension: int, rows: int, similarity: Similarity, device: Products
-) -> Iterator[_Tile]:
-    """Yield tiles of ``rows`` vectors, the last one smaller."""
-    numbers, vectors, filled = np.empty(rows, np.int64), np.empty((rows, dimension), np.float32), 0
-
-    def tile() -> _Tile:
-        sized = Sized(vectors[:filled], similarity)
-        reach = float(sized.reach().max(initial=0.0))
-        return _Tile(
-            numbers[:filled],
-            sized,
-            device.prepare(sized.compared(), reach * (1 + growth(3 * dimension))),
-            reach,
-        )
-
-    for block_numbers, block in blocks:
-        check_width(block, dimension)
-        for start in _cuts(len(block), rows - filled, rows):
-            part = slice(start, start + rows - filled)
-            taken = len(block[part])
-            numbers[filled : filled + taken], vectors[filled : filled + taken] = (
-                block_numbers[part],
-                block[part],
-            )
-            filled += taken
-            if filled == rows:
-                yield tile()
-                numbers, vectors, filled = (
-                    np.empty(rows, np.int64),
-                    np.empty((rows, dimension), np.float32),
-                    0,
-                )
-    if filled:
-        yield tile()
-
-
-def _cuts(count: int, first: int, rows: int) -> Iterator[int]:
-    """Yield where the parts of a block begin: one of ``first`` vectors, then of ``rows``."""
-    if count:
-        yield 0
-        yield from range(first, count, rows)
-
-
-def _search(pool: ThreadPoolExecutor, parts: Sequence[_Part], tiles: Iterable[_Tile]) -> None:
-    """Let each part look at each tile, in order; a part begins with a tile while others still look
-    at the one before.
-    """
-    before: list[Future[None]] = []
-    try:
-        for tile in tiles:
-            now = [
-                pool.submit(part.look, tile, before[place] if before else None)
-                for place, part in enumerate(parts)
-            ]
-            for done in before:
-                done.result()
-            before = now
-        for done in before:
-            done.result()
-        for done in [pool.submit(part.merge) for part in parts]:
-            done.result()
-    except BaseException:
-        pool.shutdown(cancel_futures=True)
-        raise
-
-
-class _Part:
-    """Some tests: the k nearest so far, exact pairs that wait to be merged, and a score that k
-    known vectors reach.
-    """
+class _Search:
+    """The k nearest so far: ``numbers`` and ``scores`` ``(tests, k)``."""
 
     def __init__(
-        self, device: Products, part: int, cut: slice, tests: Sized, k: int, floor: np.ndarray
+        self,
+        tests: np.ndarray,
+        k: int,
+        similarity: Similarity,
+        floor: float | np.ndarray,
+        room: Room,
+        device: torch.device,
     ) -> None:
-        self.device, self.part, self.tests, self.first, self.k, self.floor = (
-            device,
-            part,
-            tests,
-            cut.start,
-            k,
-            floor,
-        )
-        count, dimension = cut.stop - cut.start, tests.vectors.shape[1]
-        # between the score and the product of factors: both lengths' float32 sums, and rounding
-        # each factor and the score to float32
-        self.off = (growth(dimension) + 8 * UNIT) * tests.reach()[cut]
-        self.numbers, self.scores = np.full((count, k), -1, np.int64), np.full((count, k), -np.inf)
-        self.bound = np.full(count, -np.inf)  # that k known vectors reach
-        self.waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # test, number, score
-        self.waits = 0
+        self.k, self.similarity, self.room, self.device = k, similarity, room, device
+        self.tests = send(np.asarray(tests, np.float32), device)
+        self.factors, self.lengths = _factors(self.tests, similarity)
+        self.numbers = torch.full((len(tests), k), NO_NUMBER, device=device)
+        self.scores = torch.full((len(tests), k), -torch.inf, dtype=torch.float64, device=device)
+        floors = np.broadcast_to(np.asarray(floor, np.float64), len(tests))
+        self.floor = send(np.array(floors), device)
+        # of a product, of making unit vectors, and of rounding a score
+        steps = (2 * tests.shape[1] + 16) * UNIT
+        self.rounding = self.lengths * steps / (1 - steps)
+        self.pool = ThreadPoolExecutor(torch.get_num_threads())
 
-    def look(self, tile: _Tile, before: Future[None] | None) -> None:
-        """Search one tile, after the one before."""
-        if before is not None:
-            before.result()
-        off = self.off * tile.reach
-        error = self.device.error(self.part, tile.factors) + off  # of a value, from its score
-        if np.isneginf(self.bound).any():
-            known = self.device.sampled(self.part, tile.factors, self.k) - error
-            self.bound = np.maximum(self.bound, known)
-        lowest = np.empty(len(self.bound), np.float32)
-        lowest[:] = below(self._least() - off)
-        found: list[Hits] = []
-        count, most = 0, len(self.bound) * self.k
-        for hits in self.device.scan(self.part, tile.factors, lowest):
-            found.append(hits)
-            count += len(hits.tests)
-            if count >= most:
-                found = [self._thinned(found, error)]
-                count, lowest[:] = len(found[0].tests), below(self._least() - off)
-                most = max(most, 2 * count)  # where many tie
-        # else raising the bounds takes longer than computing a few pairs again
-        if 4 * count >= most:
-            found = [self._thinned(found, error)]
-        for hits in found:
-            self._take(hits, tile)
+    def look(self, numbers: np.ndarray, vectors: np.ndarray) -> None:
+        """Search a tile."""
+        tile, known = send(vectors, self.device).float(), send(numbers, self.device)
+        factors, lengths = _factors(tile, self.similarity)
+        reach = float(lengths.max())
+        size = max(1, self.room.cells // min(COLUMNS, len(tile)))
+        for start in range(0, len(self.tests), size):
+            tests = torch.arange(start, min(start + size, len(self.tests)), device=self.device)
+            held, width = (self.numbers.clone(), self.scores.clone()), self.k + SLACK
+            while len(tests):
+                values, rows = self._highest(tests, factors, width)
+                most = values.double() + (self.rounding[tests] * reach + UNDERFLOW)[:, None]
+                self._merge(tests, (held[0][tests], held[1][tests]), most, rows, tile, known)
+                if width >= len(tile):
+                    break
+                least = torch.maximum(self.scores[tests, -1], self.floor[tests])
+                tests, width = tests[most[:, -1] >= least], 4 * width
 
-    def _least(self) -> np.ndarray:
-        """Return the score that is needed to be among the nearest."""
-        return np.maximum(self.bound, self.floor)
+    def _highest(self, tests: Tensor, factors: Tensor, width: int) -> tuple[Tensor, Tensor]:
+        """Return the highest products of tests with a tile, falling, and their rows,
+        ``(t, width)`` each.
+        """
+        columns = max(1, self.room.cells // len(tests))
+        values = torch.empty((len(tests), 0), device=self.device)
+        rows = torch.empty((len(tests), 0), dtype=torch.int64, device=self.device)
+        own = self.factors[tests]
+        for start in range(0, len(factors), columns):
+            products = own @ factors[start : start + columns].T
+            some, places = products.topk(min(width, products.shape[1]), dim=1)
+            values, rows = torch.cat([values, some], 1), torch.cat([rows, places + start], 1)
+            values, places = values.topk(min(width, values.shape[1]), dim=1)
+            rows = rows.gather(1, places)
+        return values, rows
 
-    def _thinned(self, found: Sequence[Hits], error: np.ndarray) -> Hits:
-        """Raise the bounds by what was found, and return what still may reach them."""
-        tests, rows, values = (np.concatenate(column) for column in zip(*found, strict=True))
-        exact = [(np.repeat(np.arange(len(self.scores)), self.k), self.scores.reshape(-1))]
-        exact += [(test, score) for test, _, score in self.waiting]
-        known = np.concatenate([*(score for _, score in exact), values - error[tests]])
-        of = np.concatenate([*(test for test, _ in exact), tests])
-        self.bound = np.maximum(
-            self.bound, _kth_highest(of, below(known), len(self.scores), self.k)
-        )
-        kept = np.flatnonzero(values >= (self._least() - error)[tests])
-        return Hits(tests[kept], rows[kept], values[kept])
-
-    def _take(self, hits: Hits, tile: _Tile) -> None:
-        """Compute pairs again, exactly, and let them wait; merge when as many wait as are held."""
-        for start in range(0, len(hits.tests), RESCORE):
-            test, row = hits.tests[start : start + RESCORE], hits.rows[start : start + RESCORE]
-            score = self.tests.scores(test + self.first, tile.vectors, row)
-            kept = score >= self.floor[test]
-            self.waiting.append((test[kept], tile.numbers[row[kept]], score[kept]))
-            self.waits += int(kept.sum())
-        if self.waits >= self.scores.size:
-            self.merge()
-
-    def merge(self) -> None:
-        """Merge the waiting pairs into the k nearest."""
-        if not self.waiting:
+    def _merge(
+        self,
+        tests: Tensor,
+        held: tuple[Tensor, Tensor],
+        most: Tensor,
+        rows: Tensor,
+        tile: Tensor,
+        known: Tensor,
+    ) -> None:
+        """Merge candidates, ``rows (t, n)`` of a tile, into what was held before it. ``most`` are
+        the highest scores that they may have, falling.
+        """
+        needed = torch.maximum(held[1][:, -1], self.floor[tests])[:, None]
+        count = int((most >= needed).sum(dim=1).max())
+        if not count:
+            self.numbers[tests], self.scores[tests] = held
             return
-        tests, numbers, scores = (
-            np.concatenate(parts) for parts in zip(*self.waiting, strict=True)
+        rows = rows[:, :count]
+        scores = self._scored(tests, tile, rows)
+        numbers = torch.cat([held[0], known[rows]], dim=1)
+        scores = torch.cat([held[1], scores], dim=1)
+        by_number = numbers.argsort(dim=1)
+        scores = scores.gather(1, by_number)
+        scores, places = scores.sort(dim=1, descending=True, stable=True)
+        numbers = numbers.gather(1, by_number.gather(1, places[:, : self.k]))
+        self.numbers[tests], self.scores[tests] = numbers, scores[:, : self.k]
+
+    def _scored(self, tests: Tensor, tile: Tensor, rows: Tensor) -> Tensor:
+        """Return the scores of pairs of tests and rows ``(t, n)``, float64."""
+        if self.device.type == "cpu":
+            own, vectors, places = self.tests[tests].numpy(), tile.numpy(), rows.numpy()
+
+            def score(test: int) -> np.ndarray:
+                return pair_scores(own[test : test + 1], vectors[places[test]], self.similarity)
+
+            return torch.from_numpy(np.array([*self.pool.map(score, range(len(own)))]))
+        size = max(1, PAIRED // (rows.shape[1] * tile.shape[1]))
+        parts = zip(tests.split(size), rows.split(size), strict=True)
+        return torch.cat(
+            [_scored(self.tests[some], tile[chosen], self.similarity) for some, chosen in parts]
         )
-        touched = np.unique(tests)
-        held = np.repeat(touched, self.k)
-        tests = np.concatenate([held, tests])
-        numbers = np.concatenate([self.numbers[touched].reshape(-1), numbers])
-        scores = np.concatenate([self.scores[touched].reshape(-1), scores])
-        order = np.lexsort((numbers, -scores, tests))
-        begins = np.searchsorted(tests[order], touched)
-        # each updated test has at least its k held
-        places = order[begins[:, None] + np.arange(self.k)]
-        self.numbers[touched], self.scores[touched] = numbers[places], scores[places]
-        self.bound = np.maximum(self.bound, self.scores[:, -1])
-        self.waiting, self.waits = [], 0
+
+    def found(self) -> Neighbours:
+        """Return the nearest of all tiles, down to the floor."""
+        kept = self.scores >= self.floor[:, None]
+        numbers = self.numbers.masked_fill(~kept, NO_NUMBER)
+        scores = self.scores.masked_fill(~kept, -torch.inf)
+        return Neighbours(numbers.cpu().numpy(), scores.cpu().numpy())
 
 
-def _kth_highest(tests: np.ndarray, values: np.ndarray, count: int, k: int) -> np.ndarray:
-    """Return each test's k-th highest value, ``(count,)`` float32, −inf where it has fewer, from
-    pairs ``(n,)`` of test and float32 value.
+def _scored(tests: Tensor, vectors: Tensor, similarity: Similarity) -> Tensor:
+    """Return ``pair_scores`` of tests ``(t, dim)`` and vectors ``(t, n, dim)``, ``(t, n)``."""
+    first, second = tests.double()[:, None], vectors.double()
+    dot = (first * second).sum(dim=-1)
+    if similarity == "dot":
+        return dot.float().double()
+    lengths = (first.square().sum(dim=-1) * second.square().sum(dim=-1)).sqrt()
+    return torch.where(lengths > 0, dot / lengths, 0.0).clamp(-1.0, 1.0)
+
+
+def _factors(vectors: Tensor, similarity: Similarity) -> tuple[Tensor, Tensor]:
+    """Return the factors of products ``(n, dim)`` float32, for cosines unit vectors (zeros stay
+    zeros), and their lengths ``(n,)`` float64.
     """
-    bits = values.view(np.int32)
-    ordered = bits ^ ((bits >> 31) & 0x7FFFFFFF)  # whole numbers in the order of the values
-    keys = (tests.astype(np.int64) << 32) | (0x7FFFFFFF - ordered.astype(np.int64))
-    keys.sort()
-    begins = np.searchsorted(keys, np.arange(count + 1) << 32)
-    enough = np.flatnonzero(np.diff(begins) >= k)
-    highest = np.full(count, -np.inf, np.float32)
-    ordered = (0x7FFFFFFF - (keys[begins[enough] + k - 1] & 0xFFFFFFFF)).astype(np.int32)
-    highest[enough] = (ordered ^ ((ordered >> 31) & 0x7FFFFFFF)).view(np.float32)
-    return highest
+    exact = vectors.double()
+    lengths = exact.square().sum(dim=1).sqrt()
+    if not bool((lengths < LONGEST).all()):
+        raise InputError(NOT_FINITE)
+    if similarity == "dot":
+        return vectors, lengths
+    units = exact / lengths.masked_fill(lengths == 0, 1.0)[:, None]
+    return units.float(), (lengths > 0).double()
 
 
-def products_here(tests: np.ndarray) -> Products:
-    """Return the products of this processor: by oneDNN where torch is installed and has it, else by
-    numpy.
+def _tiles(blocks: Iterable[Block], dimension: int, rows: int) -> Iterator[Block]:
+    """Yield tiles of ``rows`` vectors, the last one smaller; halves stay halves until they are
+    where they are multiplied.
     """
-    if find_spec("torch") is None:
-        return NumpyProducts(tests)
-    from positionbias.dense.onednn_products import fitting_products  # needs torch
+    waiting: list[Block] = []
+    for numbers, block in blocks:
+        check_width(block, dimension)
+        vectors = block if block.dtype in (np.float16, np.float32) else block.astype(np.float32)
+        first = 0
+        while first < len(vectors):
+            room = rows - sum(len(part) for part, _ in waiting)
+            waiting.append((numbers[first : first + room], vectors[first : first + room]))
+            first += room
+            if first <= len(vectors):
+                yield _joined(waiting)
+                waiting = []
+    if waiting:
+        yield _joined(waiting)
 
-    return fitting_products(tests)
+
+def _joined(parts: list[Block]) -> Block:
+    if len(parts) == 1:
+        return parts[0]
+    numbers, vectors = zip(*parts, strict=True)
+    return np.concatenate(numbers), np.concatenate(vectors)
+
+
+@contextmanager
+def full_precision() -> Iterator[None]:
+    """Multiply float32 in float32, whatever the user asked of torch."""
+    chosen = torch.backends.cuda.matmul
+    name, full = (
+        ("fp32_precision", "ieee") if hasattr(chosen, "fp32_precision") else ("allow_tf32", False)
+    )
+    before = getattr(chosen, name)
+    setattr(chosen, name, full)
+    try:
+        yield
+    finally:
+        setattr(chosen, name, before)

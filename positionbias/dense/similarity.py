@@ -14,71 +14,26 @@ NOT_FINITE = (
     "vectors: wanted finite numbers of ordinary size; found NaN, infinity or beyond; check the "
     "encoder"
 )
-RESCORE = 4_096  # pairs recomputed at a time
 UNIT = 2.0**-24  # the relative error of rounding to float32
-_CACHED = 128  # pairs at once: their products stay in the processor's cache
-_SMALL = 1e-12  # vector lengths whose squares may not fit in float32
+LONGEST = 1e19  # a length whose squares float32 can add up
+PAIRS = 128  # at once: their products stay in the processor's cache
 
 
-class Sized:
-    """Vectors with their lengths, their factors in products, and scores independent of block
-    size.
+def pair_scores(first: np.ndarray, second: np.ndarray, similarity: Similarity) -> np.ndarray:
+    """Return the score of each pair of rows, ``(n,)`` float64; one row is compared with all.
+
+    "cosine": 0 where one is zero, exactly 1 of equal vectors. "dot": the nearest float32 to the sum
+    in float64.
     """
-
-    def __init__(self, vectors: np.ndarray, similarity: Similarity) -> None:
-        self.vectors, self.similarity = np.ascontiguousarray(vectors), similarity
-        # float32 sums suffice to scale unit vectors and to detect what is not finite
-        lengths = np.sqrt(np.einsum("ij,ij->i", self.vectors, self.vectors))
-        if not np.isfinite(lengths).all():
-            raise InputError(NOT_FINITE)
-        self._lengths = lengths
-
-    def reach(self) -> np.ndarray:
-        """Return the lengths of the factors in products, ``(n,)`` float64."""
-        if self.similarity == "cosine":
-            return np.ones(len(self.vectors))
-        return self._lengths.astype(np.float64) + _SMALL  # below which float32 squares vanish
-
-    def compared(self) -> np.ndarray:
-        """Return the factors in products: for cosines float32 unit vectors (zeros stay zeros), else
-        the vectors.
-        """
-        if self.similarity == "dot":
-            return self.vectors
-        small = np.flatnonzero(self._lengths < _SMALL)
-        self._lengths[small] = 1.0
-        units = self.vectors / self._lengths[:, None]
-        if len(small):
-            exact = self.vectors[small].astype(np.float64)
-            lengths = np.sqrt((exact * exact).sum(axis=1))
-            units[small] = exact / np.where(lengths > 0, lengths, 1.0)[:, None]
-        return units
-
-    def scores(self, rows: np.ndarray, other: Sized, other_rows: np.ndarray) -> np.ndarray:
-        """Return the score of each pair of rows, ``(pairs,)`` float64, independent of the other
-        pairs.
-        """
-        score = _cosine if self.similarity == "cosine" else _dot
-        out = np.empty(len(rows))
-        for start in range(0, len(rows), _CACHED):
-            part = slice(start, start + _CACHED)
-            out[part] = score(self.vectors[rows[part]], other.vectors[other_rows[part]])
-        return out
-
-
-def _sum64(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    return np.multiply(first, second, dtype=np.float64).sum(axis=1)
-
-
-def _cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     dot = _sum64(first, second)
-    # exact for equal vectors, whose cosine is 1
+    if similarity == "dot":
+        return dot.astype(np.float32).astype(np.float64)
     lengths = np.sqrt(_sum64(first, first) * _sum64(second, second))
     return np.clip(np.divide(dot, lengths, out=np.zeros(len(dot)), where=lengths > 0), -1.0, 1.0)
 
 
-def _dot(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    return _sum64(first, second).astype(np.float32).astype(np.float64)
+def _sum64(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    return np.multiply(first, second, dtype=np.float64).sum(axis=1)
 
 
 def check_width(vectors: np.ndarray, dimension: int) -> None:
@@ -108,11 +63,12 @@ def inner_products(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def _row_by_row(first: np.ndarray, second: np.ndarray, similarity: Similarity) -> np.ndarray:
     check_width(second, first.shape[1])
-    out = np.empty(len(first))
-    for start in range(0, len(first), RESCORE):
-        block = slice(start, start + RESCORE)
-        sides = (Sized(np.asarray(side[block], np.float32), similarity) for side in (first, second))
-        one, other = sides
-        rows = np.arange(len(one.vectors))
-        out[block] = one.scores(rows, other, rows)
-    return out
+    scores = np.empty(len(first))
+    for start in range(0, len(first), PAIRS):
+        block = slice(start, start + PAIRS)
+        own, other = (np.asarray(side[block], np.float32) for side in (first, second))
+        for side in (own, other):
+            if not (np.einsum("ij,ij->i", side, side) < LONGEST**2).all():
+                raise InputError(NOT_FINITE)
+        scores[block] = pair_scores(own, other, similarity)
+    return scores

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas
@@ -19,17 +19,17 @@ from pandas import DataFrame, Series
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.progress import step
 from positionbias.core.steps import MapShards
-from positionbias.dense.nearest import FEWEST_ROWS, Block, tile_rows
-from positionbias.dense.nearest import nearest as search
 from positionbias.dense.similarity import cosines
 from positionbias.leakage.lexical import Rarity, TermIndex, comparable, read_terms
 from positionbias.leakage.pairs import LEXICAL, SEMANTIC, Pair
 from positionbias.leakage.queries import FieldText, TrainSource, is_empty
 from positionbias.leakage.settings import FIELDS, THRESHOLD, FindSettings
 
+if TYPE_CHECKING:
+    from positionbias.dense.nearest import Block
+
 Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
 ENCODE_TEXTS = 8_192  # texts per call of the encoder
-MEMORY = 1 << 30  # bytes for the search by cosine
 
 
 def find_pairs(
@@ -121,11 +121,11 @@ class _Tests:
         empty = np.empty(0, np.int64)
         parts = [DataFrame({"train": empty, "place": empty, "cosine": np.empty(0)})]
         if self.encode is not None and self.vectors is not None:
+            from positionbias.dense.nearest import nearest  # with torch
+
             floor = THRESHOLD if self.settings.threshold is None else self.settings.threshold
-            count, (tests, width) = self.settings.neighbours, self.vectors.shape
-            rows = max(FEWEST_ROWS, tile_rows(MEMORY, tests, count, width))
             blocks = _encoded_blocks(_read(source, "encoding"), self.encode, self.map_shards)
-            near = search(self.vectors, blocks, neighbours=count, rows=rows, floor=floor)
+            near = nearest(self.vectors, blocks, neighbours=self.settings.neighbours, floor=floor)
             places, ranks = np.nonzero(near.numbers >= 0)
             found = {"train": near.numbers[places, ranks], "place": places}
             found["cosine"] = near.scores[places, ranks]

@@ -155,7 +155,7 @@ def test_what_cannot_retrieve_and_too_little_memory_are_one_line(
     ) as caught:
         retriever_of(load_checkpoint("tests.audit.scorers:blind"), task, 5)
     assert "\n" not in str(caught.value)
-    monkeypatch.setattr("positionbias.dense.retriever.MEMORY", 0.01)
+    monkeypatch.setattr("positionbias.dense.retriever.MEMORY", 0.001)
     with pytest.raises(
         SettingError, match="--queries: one pass over the passages serves"
     ) as caught:

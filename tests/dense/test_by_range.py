@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +19,6 @@ from positionbias.dense.by_range import ByRange, ExactRange
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.exact import exact_search
 from positionbias.dense.merged import Best
-from positionbias.dense.on_device import nearest_on_device
 from positionbias.dense.passage_blocks import Rows
 from positionbias.dense.retrieve import retrieve_dense
 from positionbias.dense.settings import AnnSettings, DenseSearch, Index
@@ -84,19 +82,9 @@ def test_any_cuts_find_what_one_pass_finds(
     queries = draw.standard_normal((data.draw(st.integers(1, 7)), width), np.float32)
     depth, size, at_once = (data.draw(st.integers(1, most)) for most in (12, 30, 4))
     wanted = listed(exact_search(vectors, queries, depth))
-    for device in ("cpu", "meta"):
-        with pytest.MonkeyPatch.context() as patch:  # the other place to compute, on the processor
-
-            def on_cpu(*given: Any, device: torch.device, **more: Any) -> Any:
-                return nearest_on_device(*given, device=torch.device("cpu"), **more)
-
-            patch.setattr("positionbias.dense.exact.nearest_on_device", on_cpu)
-            patch.setattr("positionbias.dense.by_range.pick_device", torch.device)
-            find = ExactRange(depth, 1.0, device)
-            search = ByRange(
-                place / device, vectors, cut_ranges(vectors, size), find, at_once=at_once
-            )
-            assert listed(search.search(queries)) == wanted
+    find = ExactRange(depth, 1.0, "cpu")
+    search = ByRange(place / "made", vectors, cut_ranges(vectors, size), find, at_once=at_once)
+    assert listed(search.search(queries)) == wanted
 
 
 @pytest.fixture(scope="module")

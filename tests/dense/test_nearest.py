@@ -8,12 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError
-from positionbias.dense.nearest import Neighbours
+from positionbias.dense.nearest import Neighbours, _scored
 from positionbias.dense.nearest import nearest as search
+from positionbias.dense.similarity import Similarity, pair_scores
 from positionbias.dense.vector_blocks import stored_blocks
 
 # two axes, 53° up, backwards, nowhere
@@ -26,9 +28,9 @@ def nearest(
     k: int = 3,
     *,
     floor: float = -1.0,
-    rows: int = 32_768,
+    memory: float = 1.0,
 ) -> Neighbours:
-    return search(tests, blocks, neighbours=k, floor=floor, rows=rows)
+    return search(tests, blocks, neighbours=k, floor=floor, memory=memory)
 
 
 def numbered(vectors: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -53,7 +55,7 @@ def by_sorting(tests: np.ndarray, train: np.ndarray, k: int) -> Neighbours:
 
 def same(first: Neighbours, second: Neighbours) -> None:
     np.testing.assert_array_equal(first.numbers, second.numbers)
-    np.testing.assert_array_equal(first.scores, second.scores)
+    np.testing.assert_allclose(first.scores, second.scores, rtol=0, atol=4e-16)
 
 
 def test_cosines_by_hand() -> None:
@@ -93,7 +95,9 @@ def test_what_is_found_is_what_sorting_finds_however_blocks_are_cut_and_ordered(
     blocks = list(zip(np.split(np.arange(count), cuts), np.split(train, cuts), strict=True))
     expected = by_sorting(tests, train, k)
     same(nearest(tests, numbered(train), k), expected)
-    same(nearest(tests, data.draw(st.permutations(blocks)), k), expected)
+    # tiles of few vectors, and products of few tests at once
+    small = data.draw(st.sampled_from([1.0, 1e-6, 5e-7]))
+    same(nearest(tests, data.draw(st.permutations(blocks)), k, memory=small), expected)
 
 
 def test_the_nearest_are_those_of_faiss() -> None:
@@ -155,3 +159,17 @@ def test_what_cannot_be_compared_is_said() -> None:
         match=r"wanted \(n, 2\) numbers; found \(5, 3\); encode both sides with one encoder",
     ):
         nearest(tests, numbered(np.ones((5, 3), np.float32)))
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot"])
+def test_a_gpu_scores_pairs_as_a_processor_does(similarity: Similarity) -> None:
+    draw = np.random.default_rng(4)
+    tests, vectors = (
+        draw.standard_normal((5, 33), np.float32),
+        draw.standard_normal((5, 7, 33), np.float32),
+    )
+    vectors[2, 3], vectors[1, 1] = tests[2], 0
+    made = _scored(torch.from_numpy(tests), torch.from_numpy(vectors), similarity).numpy()
+    for test, others, scores in zip(tests, vectors, made, strict=True):
+        kept = pair_scores(test[None], others, similarity)
+        np.testing.assert_allclose(scores, kept, rtol=1e-7, atol=1e-15)
