@@ -1,6 +1,7 @@
 """Exact nearest neighbours by cosine or inner product, a tile of vectors at a time, on any device.
 
-Products in float32 choose a tile's candidates, sums in float64 score them. A vector that is no
+Products in float32 choose a tile's candidates (faiss where it is installed, on a CPU, else torch),
+sums in float64 score them. A vector that is no
 candidate has a product of at most the lowest candidate's. Where that, by the bound on rounding
 errors, may still reach a test's k-th best score, the test is searched again among more candidates
 of the tile, in the end all of it. So the result does not depend on tiles, threads or the order of
@@ -17,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
@@ -42,6 +44,7 @@ SLACK = 32  # candidates beyond the k
 MOST_ROWS, FEWEST_ROWS = 1 << 18, 16  # of a tile
 CELLS, COLUMNS = 1 << 25, 16_384  # products at once, and of one test
 PAIRED = 1 << 22  # numbers of pairs at once that a GPU scores again
+SHORT = 1e-12  # a length
 UNDERFLOW = 1e-30  # more than products lose where float32 has no smaller numbers
 NO_NUMBER = -1
 
@@ -173,12 +176,17 @@ class _Search:
         """Return the highest products of tests with a tile, falling, and their rows,
         ``(t, width)`` each.
         """
+        if self.device.type == "cpu" and find_spec("faiss") is not None:
+            from faiss import METRIC_INNER_PRODUCT, knn
+
+            own, count = self.factors[tests], min(width, len(factors))
+            made = knn(own.numpy(), factors.numpy(), count, metric=METRIC_INNER_PRODUCT)
+            return torch.from_numpy(made[0]), torch.from_numpy(made[1])
         columns = max(1, self.room.cells // len(tests))
         values = torch.empty((len(tests), 0), device=self.device)
         rows = torch.empty((len(tests), 0), dtype=torch.int64, device=self.device)
-        own = self.factors[tests]
         for start in range(0, len(factors), columns):
-            products = own @ factors[start : start + columns].T
+            products = self.factors[tests] @ factors[start : start + columns].T
             some, places = products.topk(min(width, products.shape[1]), dim=1)
             values, rows = torch.cat([values, some], 1), torch.cat([rows, places + start], 1)
             values, places = values.topk(min(width, values.shape[1]), dim=1)
@@ -249,14 +257,17 @@ def _factors(vectors: Tensor, similarity: Similarity) -> tuple[Tensor, Tensor]:
     """Return the factors of products ``(n, dim)`` float32, for cosines unit vectors (zeros stay
     zeros), and their lengths ``(n,)`` float64.
     """
-    exact = vectors.double()
-    lengths = exact.square().sum(dim=1).sqrt()
+    lengths = torch.linalg.vector_norm(vectors, dim=1).double()
     if not bool((lengths < LONGEST).all()):
         raise InputError(NOT_FINITE)
+    small = (lengths < SHORT).nonzero().squeeze(1)  # whose squares float32 may lose
+    lengths[small] = torch.linalg.vector_norm(vectors[small].double(), dim=1)
     if similarity == "dot":
         return vectors, lengths
-    units = exact / lengths.masked_fill(lengths == 0, 1.0)[:, None]
-    return units.float(), (lengths > 0).double()
+    units = vectors / lengths.float().clamp_min(SHORT)[:, None]
+    known = lengths[small].masked_fill(lengths[small] == 0, 1.0)[:, None]
+    units[small] = (vectors[small].double() / known).float()
+    return units, (lengths > 0).double()
 
 
 def _tiles(blocks: Iterable[Block], dimension: int, rows: int) -> Iterator[Block]:
