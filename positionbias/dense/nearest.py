@@ -162,11 +162,13 @@ class _Search:
         size = max(1, self.room.cells // min(COLUMNS, len(tile)))
         for start in range(0, len(self.tests), size):
             tests = torch.arange(start, min(start + size, len(self.tests)), device=self.device)
-            held, width = (self.numbers.clone(), self.scores.clone()), self.k + SLACK
+            held = self.numbers[tests], self.scores[tests]  # copies
+            width = self.k + SLACK
             while len(tests):
                 values, rows = self._highest(tests, factors, width)
                 most = values.double() + (self.rounding[tests] * reach + UNDERFLOW)[:, None]
-                self._merge(tests, (held[0][tests], held[1][tests]), most, rows, tile, known)
+                before = held[0][tests - start], held[1][tests - start]
+                self._merge(tests, before, most, rows, tile, known)
                 if width >= len(tile):
                     break
                 least = torch.maximum(self.scores[tests, -1], self.floor[tests])

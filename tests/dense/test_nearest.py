@@ -98,6 +98,9 @@ def test_what_is_found_is_what_sorting_finds_however_blocks_are_cut_and_ordered(
     # tiles of few vectors, and products of few tests at once
     small = data.draw(st.sampled_from([1.0, 1e-6, 5e-7]))
     same(nearest(tests, data.draw(st.permutations(blocks)), k, memory=small), expected)
+    with pytest.MonkeyPatch.context() as patch:  # by torch, as on a GPU
+        patch.setattr("positionbias.dense.nearest.find_spec", lambda name: None)
+        same(nearest(tests, numbered(train), k, memory=small), expected)
 
 
 def test_the_nearest_are_those_of_faiss() -> None:
