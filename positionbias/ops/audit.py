@@ -28,8 +28,6 @@ from positionbias.ranking.config import Computing
 if TYPE_CHECKING:
     from positionbias.audit.run import Audit, Checked
 
-__all__ = ["audit_model", "audit_systems", "check"]
-
 AuditedOf = Annotated[
     CollectionLike,
     Setting(

@@ -17,8 +17,6 @@ from positionbias.positions.settings import Placing, Selection
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
 
-__all__ = ["attach", "merge", "place", "sample", "select", "show"]
-
 
 @operation
 def show(collection: Source, *, engine: Engine = Engine()) -> Measurements:

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.positions.raw_files import RotatedFile
 
-__all__ = ["debias", "histogram"]
-
 
 @operation
 def histogram(

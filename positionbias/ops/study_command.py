@@ -26,8 +26,6 @@ from positionbias.experiments.models import (
 from positionbias.ops.studies import study
 from positionbias.papers import StudyCommand, command_of
 
-__all__ = ["settings_of_command", "study_command"]
-
 SEVERAL = {"seeds": 3, "draws": 2}  # where none are named: what an interval over trainings takes
 
 

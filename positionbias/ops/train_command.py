@@ -25,8 +25,6 @@ from positionbias.training.config import AT_READING, SHUFFLED, refuse_validating
 from positionbias.training.plan import TrainPlan
 from positionbias.training.quick import DEPTH, quick_shape, quick_training
 
-__all__ = ["TRAIN"]
-
 # options that a kind has not, by what its models begin with
 NOT_OF: Mapping[Beginning, Sequence[str]] = {
     "words": ("--encoder", "--dropout"),

@@ -22,7 +22,8 @@ from positionbias.leakage.labelled import (
     wilson,
 )
 from positionbias.leakage.pairs import DIFFERENT, Pair, read_pairs
-from positionbias.leakage.semantic import ENCODER, THRESHOLDS
+from positionbias.leakage.semantic import THRESHOLDS
+from positionbias.leakage.settings import ENCODER
 
 
 def labelled(

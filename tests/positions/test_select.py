@@ -17,7 +17,8 @@ from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
-from positionbias.firststage.bm25 import Bm25Settings, open_index
+from positionbias.firststage.bm25 import open_index
+from positionbias.firststage.settings import Bm25Settings
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.select import select, selection_rows
