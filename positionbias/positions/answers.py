@@ -7,7 +7,7 @@ depends on nothing else.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import groupby, islice
@@ -22,10 +22,12 @@ from positionbias.core.records import Answer, Passage
 from positionbias.core.steps import MapShards
 from positionbias.positions.expectation import Spans
 from positionbias.positions.locate import (
+    BY_OFFSETS,
     OUTCOMES,
     Located,
     Span,
     TokenisedPassage,
+    check_span,
     locate,
 )
 from positionbias.positions.settings import Matching
@@ -66,6 +68,18 @@ class AnswerShard:
     answers: pa.Table
 
 
+@dataclass(frozen=True, slots=True)
+class OffsetCheck:
+    """The success of matching, checked on the source's own ``spans``: the number ``among_matches``,
+    and reasons why others were missed or found elsewhere.
+    """
+
+    spans: int
+    among_matches: int
+    missed: Mapping[str, int]
+    extra: Mapping[str, int]
+
+
 @dataclass(slots=True)
 class AnswerCounts:
     """Counts of answers by outcome; counts of shards add up."""
@@ -75,6 +89,9 @@ class AnswerCounts:
         default_factory=lambda: Counter(dict.fromkeys(("answers", *OUTCOMES, "repeated"), 0))
     )
     unmatched: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
+    extra: Counter[str] = field(default_factory=Counter)
+    checked: int = 0
 
     def add_place(self, place: Located, repeated: int) -> None:
         """Count one answer by outcome; ``repeated`` of its spans already counted for its query."""
@@ -86,6 +103,16 @@ class AnswerCounts:
         """Add the counts of another shard."""
         self.outcomes.update(other.outcomes)
         self.unmatched.update(other.unmatched)
+        self.missed.update(other.missed)
+        self.extra.update(other.extra)
+        self.checked += other.checked
+
+    def check(self) -> OffsetCheck | None:
+        """Return the comparison of matches with the source's spans, or None without any."""
+        if not self.checked:
+            return None
+        missed, extra = dict(self.missed.most_common()), dict(self.extra.most_common())
+        return OffsetCheck(self.checked, self.checked - self.missed.total(), missed, extra)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +145,13 @@ class _Finding:
             self._last, self.passages = passage, self.passages + 1
         first, length = passage.words_at(span)
         self.rows.append((first, length, len(passage), self.passages - 1))
+
+    def check(self, passage: TokenisedPassage, span: Span, answer: str, marked: set[Span]) -> None:
+        """Compare one span of the source with the matches."""
+        missed, extra = check_span(passage, span, answer, marked)
+        self.counts.checked += 1
+        self.counts.missed.update([missed] if missed else ())
+        self.counts.extra.update(extra)
 
 
 def locate_split(
@@ -226,7 +260,12 @@ def _add_query(
     found: _Finding, passage: TokenisedPassage, answers: Sequence[CountedAnswer]
 ) -> None:
     """Add the answers of one query in one passage."""
-    for _, place, spans, repeated in answers:
+    marked = {
+        span for _, place, _, _ in answers if place.outcome == BY_OFFSETS for span in place.spans
+    }
+    for answer, place, spans, repeated in answers:
         found.counts.add_place(place, repeated)
         for span in spans:
+            if place.outcome == BY_OFFSETS:
+                found.check(passage, span, answer.text, marked)
             found.add(passage, span)

@@ -19,7 +19,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.progress import track
 from positionbias.core.records import Interval
 from positionbias.core.steps import MapShards
-from positionbias.positions.answers import ONE_START, AnswerCounts, locate_split
+from positionbias.positions.answers import ONE_START, AnswerCounts, OffsetCheck, locate_split
 from positionbias.positions.expectation import FIFTH, MEAN, TENTH, Spans
 from positionbias.positions.rewrite import Rewritten
 from positionbias.positions.settings import HistogramOptions
@@ -88,7 +88,8 @@ class PositionHistogram:
 
     ``counts`` are answers by bin, ``expected`` the share of each bin in an unbiased collection,
     ``low`` and ``high`` the 95 % interval of its share; ``outcomes`` counts answers by outcome,
-    ``unmatched`` those that were not found by cause. ``spans`` of ``passages`` are counted.
+    ``unmatched`` those that were not found by cause, ``check`` is how well matching finds the
+    source's own spans. ``spans`` of ``passages`` are counted.
 
     ``one_start`` counts the answers that fill their passage: they have one possible start, and are
     in no figure. Where they are over half of all, the places are too coarse to tell anything, and
@@ -102,6 +103,7 @@ class PositionHistogram:
     expected: Sequence[float]
     outcomes: Mapping[str, int]
     unmatched: Mapping[str, int] = field(default_factory=dict)
+    check: OffsetCheck | None = None
     spans: int = 0
     passages: int = 0
     one_start: int = 0
@@ -192,6 +194,7 @@ def position_histogram(
         ),
         outcomes=outcomes,
         unmatched=dict(counts.unmatched),
+        check=counts.check(),
         spans=sums.spans if sums else 0,
         passages=sums.passages if sums else 0,
         one_start=one_start,

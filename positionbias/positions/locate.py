@@ -1,12 +1,14 @@
 """Locate answers in passages: by the source's character offsets if given, else by their words.
 
 An answer's words are matched to the passage's words as a contiguous run (position-bias paper,
-§4.1). Known offsets are used instead [our decision].
+§4.1). Known offsets are used, and matching checks them [our decision]: every span that matching
+misses, and every match beyond the spans, is counted by cause.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Collection as Group
 from typing import NamedTuple
 
 from positionbias.core.errors import InputError
@@ -26,10 +28,16 @@ BY_OFFSETS, BY_MATCHING, UNMATCHED, EMPTY, NO_ANSWER_GIVEN = OUTCOMES = (
     "no_answer_present",
 )
 
-# causes of unmatched answers
+# causes of unmatched answers, of spans not among the matches, and kinds of matches beyond the span
 CASE = "found when case is ignored"
 INSIDE_WORDS = "text found, but not at word boundaries"
 OTHER_WORDS = "words not found in a row"
+TEXT_DIFFERS = "the text at the offsets is not the answer's"
+STARTS_INSIDE = "starts inside a word"
+ENDS_INSIDE = "ends inside a word"
+SPLIT_OTHERWISE = "split into different words alone and in the passage"
+ANOTHER_SPAN = "another span of this query"
+REPEATED = "the same words elsewhere in the passage"
 
 
 class Span(NamedTuple):
@@ -154,3 +162,45 @@ def locate(passage: TokenisedPassage, answer: Answer) -> Located:
         if spans
         else Located([], UNMATCHED, passage.unmatched_cause(answer.text))
     )
+
+
+class Check(NamedTuple):
+    """A comparison of a source's span with the matches: why it is not among them, and the kinds of
+    the others.
+    """
+
+    missed: str | None
+    extra: list[str]
+
+
+def check_span(passage: TokenisedPassage, span: Span, answer: str, marked: Group[Span]) -> Check:
+    """Compare one span with the matches of its answer; ``marked`` are all spans of its query in
+    this passage.
+    """
+    matches = passage.find(answer)
+    trimmed = _trim(passage.text, span)
+    extra = [ANOTHER_SPAN if match in marked else REPEATED for match in matches if match != trimmed]
+    if passage.text[span.start : span.end] != answer:
+        return Check(TEXT_DIFFERS, extra)
+    if trimmed in matches:
+        return Check(None, extra)
+    if not _holds(passage.starts, trimmed.start):
+        return Check(STARTS_INSIDE, extra)
+    if not _holds(passage.ends, trimmed.end):
+        return Check(ENDS_INSIDE, extra)
+    return Check(SPLIT_OTHERWISE, extra)
+
+
+def _trim(text: str, span: Span) -> Span:
+    """Trim white space from a span's edges, as words never hold any."""
+    inside = text[span.start : span.end]
+    return (
+        Span(span.end - len(inside.lstrip()), span.start + len(inside.rstrip()))
+        if inside.strip()
+        else span
+    )
+
+
+def _holds(ordered: list[int], value: int) -> bool:
+    at = bisect_left(ordered, value)
+    return at < len(ordered) and ordered[at] == value

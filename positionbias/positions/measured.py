@@ -61,6 +61,10 @@ def histogram_rows(made: Collected, histogram: PositionHistogram, **cells: Any) 
         made.add(ANSWERS, "total variation by chance", variation.by_chance, high=high, **own)
     made.add(ANSWERS, "passages counted", histogram.passages, **own)
     causes = {"answers": histogram.outcomes, "unmatched": histogram.unmatched}
+    if (check := histogram.check) is not None:
+        made.add(ANSWERS, "spans checked", check.spans, **own)
+        made.add(ANSWERS, "spans among matches", check.among_matches, **own)
+        causes |= {"missed": check.missed, "extra match": check.extra}
     for name, numbers in causes.items():
         for cause, number in numbers.items():
             label = cause.replace("_", " ")

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -145,6 +145,17 @@ def select(
             allow_absent=True,  # judged passages missing in the collection are missing here too
         )
     return Collection(out)
+
+
+def count_fitting(
+    collection: Collection, selection: Selection, *, map_shards: MapShards = map
+) -> int:
+    """Count the queries with their answers in the range, regardless of the number wanted.
+
+    Raises:
+        InputError: a missing split, or no such query.
+    """
+    return len(_choose(collection, replace(selection, queries=None), map_shards).query_ids)
 
 
 def _choose(collection: Collection, selection: Selection, map_shards: MapShards) -> _Chosen:

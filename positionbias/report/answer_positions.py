@@ -158,6 +158,8 @@ SHOWN = Presentation(
     run=sentences(
         ["passages"],
         SUMMARY,
+        "{passages}: {spans among matches:,} of {spans checked:,} of the source's spans are among "
+        "the words' matches.",
     ),
     chart=chart,
     questions=[QUESTION.tiles],

@@ -13,6 +13,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.records import Answer
 from positionbias.core.rows import Collected
+from positionbias.positions.answers import OffsetCheck
 from positionbias.positions.debias import debias
 from positionbias.positions.histogram import (
     PositionHistogram,
@@ -155,6 +156,25 @@ def test_answers_are_counted_by_what_happened_to_them(make_collection: MakeColle
     }
     folded = histogram(collection, Matching(fold_case=True))
     assert (folded.outcomes["by_matching"], folded.outcomes["repeated"]) == (2, 1)
+
+
+def test_spans_are_held_against_the_matches(make_collection: MakeCollection) -> None:
+    collection = make_collection(
+        {"a": "A gate, a gate and 1817."},
+        [
+            Answer("q", "a", "gate", 2, 6),
+            Answer("q", "a", "gate", 10, 14),
+            Answer("r", "a", "7", 22, 23),
+            Answer("s", "a", "gate", 2, 6),
+        ],
+    )
+    counted = histogram(collection)
+    assert counted.check == OffsetCheck(
+        spans=4,
+        among_matches=3,
+        missed={"starts inside a word": 1},
+        extra={"another span of this query": 2, "the same words elsewhere in the passage": 1},
+    )
 
 
 def front_loaded(make_collection: MakeCollection, **more: Any) -> Collection:

@@ -11,9 +11,11 @@ from hypothesis import strategies as st
 from positionbias.core.errors import InputError
 from positionbias.core.records import Answer
 from positionbias.positions.locate import (
+    Check,
     Span,
     TokenisedPassage,
     Words,
+    check_span,
     known_span,
     locate,
 )
@@ -120,3 +122,40 @@ def test_words_of_any_span_lie_in_the_passage(text: str, data: st.DataObject) ->
     if text[start:end].strip():
         assert split.starts[first] < end
         assert split.ends[first + length - 1] > start
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "given_text", "check"),
+    [
+        (TEXT, (19, 23), "gate", Check(None, ["the same words elsewhere in the passage"])),
+        (TEXT, (9, 13), " the", Check(None, [])),  # white space at the edge is no difference
+        (TEXT, (5, 8), "ate", Check("starts inside a word", [])),
+        (TEXT, (4, 7), "gat", Check("ends inside a word", [])),
+        (
+            TEXT,
+            (0, 3),
+            "the",
+            Check(
+                "the text at the offsets is not the answer's",
+                ["the same words elsewhere in the passage"],
+            ),
+        ),
+        (
+            "Made in the U.S. by hand.",
+            (12, 16),
+            "U.S.",
+            Check("split into different words alone and in the passage", []),
+        ),
+    ],
+)
+def test_a_given_span_is_held_against_the_matches(
+    text: str, span: tuple[int, int], given_text: str, check: Check
+) -> None:
+    assert check_span(passage(text), Span(*span), given_text, marked=set()) == check
+
+
+def test_a_match_that_another_annotator_marked_is_distinguished() -> None:
+    marked = {Span(4, 8), Span(19, 23)}
+    assert check_span(passage(), Span(4, 8), "gate", marked) == Check(
+        None, ["another span of this query"]
+    )

@@ -43,7 +43,7 @@ def test_debias_then_histogram_of_both(
         "resamples=100",
     )
     assert code == 0
-    assert "rotated, train: " in out
+    assert "rotated, train: 2 of 2 of the source's spans are among the words' matches." in out
     assert list(load(saved)["collection"].unique()) == ["small", "rotated"]
     assert json.loads((saved / "manifest.json").read_text())["inputs"][0]["path"] == "../small"
 

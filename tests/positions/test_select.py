@@ -21,7 +21,7 @@ from positionbias.firststage.bm25 import open_index
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.select import select, selection_rows
+from positionbias.positions.select import count_fitting, select, selection_rows
 from positionbias.positions.settings import AnswerRange, Matching, Selection
 from positionbias.probe.passages import original_collection
 
@@ -208,6 +208,7 @@ def test_drawn_queries_are_those_of_the_smallest_keys(tmp_path: Path) -> None:
         facts = made.manifest.content["selection"]
         assert (facts["kept"], facts["inside"]) == (number, 10)
     assert "3 of these were drawn by (seed, id) alone." in Collection(tmp_path / "3").manifest.notes
+    assert count_fitting(whole, Selection(half, queries=3)) == 10
     draws = {
         tuple(
             kept(select(whole, tmp_path / "s", Selection(half, queries=3, seed=n), overwrite=True))
