@@ -18,7 +18,7 @@ from positionbias.audit.answers import (
     Verdict,
 )
 from positionbias.audit.evidence import error_note
-from positionbias.audit.verdict import ALONE, TOO_LONG, queries_for, wanted_queries
+from positionbias.audit.verdict import ALONE, TOO_LONG, queries_for, side, wanted_queries
 from positionbias.core.formatting import MISSING, NBSP, count, decimal, percent, plural
 from positionbias.evaluation.bootstrap import FEWEST
 
@@ -40,7 +40,8 @@ SHUFFLE = (
     "Shuffle the candidates before re-ranking, or average over several orders, and audit again."
 )
 HEADLINES = {  # by answer; None: a preference
-    Preference.NONE: "{name}{about}: no preference larger than {largest}{where}: {size}{detects}.",
+    Preference.NONE: "{name}{about}: no preference larger than {largest}{leans}{where}: {size}"
+    "{detects}.",
     Preference.UNKNOWN: "{name}{about}: cannot tell{where}: {size}, margin {margin}{would_do}.",
     None: "{name} {answer}{where}: {size}, {beyond} the margin of {margin}.",
 }
@@ -186,6 +187,12 @@ def _headline(name: str, verdict: Verdict, *, about: str = "", where: str = "") 
     head, unit = verdict.effects[0], verdict.effects[0].unit
     moved = f" of moving {_moved(verdict.rule)}" if verdict.rule and not about else ""
     turns = f", {plural(verdict.rotations, 'rotation')}" if verdict.rotations else ""
+    leaning = [
+        side(effect).removeprefix("prefers ")
+        for effect in verdict.effects
+        if (effect.unit, effect.subset) == (unit, head.subset) and effect.excludes_zero
+        if effect.contrast is not Contrast.ROTATION
+    ]
     return _chosen(HEADLINES, verdict.preference).format(
         name=name,
         about=about,
@@ -197,6 +204,7 @@ def _headline(name: str, verdict: Verdict, *, about: str = "", where: str = "") 
         margin=in_unit(verdict.margin or 0.0, unit),
         would_do=_would_do(verdict.wanted),
         largest=size_of(head.largest, unit),
+        leans=f" (leans to {' and '.join(leaning)})" if leaning else "",
         detects=f"; detects {size_of(head.detectable, unit)} with 80 % power"
         if head.detectable
         else "",

@@ -117,8 +117,8 @@ class AnswerCounts:
 
 @dataclass(frozen=True, slots=True)
 class LocatedShard:
-    """The counts and spans of a shard's answers, 16 bytes a span (int32); passages are numbered
-    from 0 within the shard.
+    """The counts and spans of a shard's answers, 20 bytes a span (int32); groups and passages are
+    numbered from 0 within the shard.
     """
 
     spans: Spans
@@ -129,22 +129,26 @@ class _Finding:
     """The rows and counts of a shard while it is read."""
 
     def __init__(self) -> None:
-        self.rows: list[tuple[int, int, int, int]] = []
+        self.rows: list[tuple[int, int, int, int, int]] = []
         self.counts = AnswerCounts()
+        self.groups = 0
         self.passages = 0
         self._last: TokenisedPassage | None = None
 
-    def add(self, passage: TokenisedPassage, span: Span) -> None:
-        """Count one span; one with one possible start is counted apart, as its place says
-        nothing.
+    def add(self, passage: TokenisedPassage, spans: Sequence[Span]) -> None:
+        """Count one answer: its spans become one group; those with one possible start are counted
+        apart, as their places say nothing.
         """
-        if not passage.may_start_elsewhere(span):
+        spans = [span for span in spans if passage.may_start_elsewhere(span)]
+        if not spans:
             self.counts.outcomes[ONE_START] += 1
             return
         if passage is not self._last:
             self._last, self.passages = passage, self.passages + 1
-        first, length = passage.words_at(span)
-        self.rows.append((first, length, len(passage), self.passages - 1))
+        for span in spans:
+            first, length = passage.words_at(span)
+            self.rows.append((first, length, len(passage), self.groups, self.passages - 1))
+        self.groups += 1
 
     def check(self, passage: TokenisedPassage, span: Span, answer: str, marked: set[Span]) -> None:
         """Compare one span of the source with the matches."""
@@ -237,13 +241,21 @@ def counted_answers(passage: TokenisedPassage, answers: Sequence[Answer]) -> lis
     """Locate the answers of one query in one passage; a span that several annotators gave counts
     once.
     """
+    matches = passage.matching.matches
     seen: set[Span] = set()
     found = []
     for answer in answers:
         place = locate(passage, answer)
-        new = [span for span in place.spans if span not in seen]
+        counted = (
+            place.spans
+            if matches == "all"
+            else place.spans[:1]
+            if matches == "first"
+            else place.spans[-1:]
+        )
+        new = [span for span in counted if span not in seen]
         seen.update(new)
-        found.append(CountedAnswer(answer, place, new, len(place.spans) - len(new)))
+        found.append(CountedAnswer(answer, place, new, len(counted) - len(new)))
     return found
 
 
@@ -252,7 +264,7 @@ def locate_shard(matching: Matching, shard: AnswerShard) -> LocatedShard:
     found = _Finding()
     for passage, answers in answers_by_query(matching, shard):
         _add_query(found, passage, counted_answers(passage, answers))
-    columns = np.array(found.rows, np.int32).reshape(-1, 4).T
+    columns = np.array(found.rows, np.int32).reshape(-1, 5).T
     return LocatedShard(Spans(*columns), found.counts)
 
 
@@ -268,4 +280,6 @@ def _add_query(
         for span in spans:
             if place.outcome == BY_OFFSETS:
                 found.check(passage, span, answer.text, marked)
-            found.add(passage, span)
+            # with all matches each counts by itself; with the first or last only, the others shape
+            # the expectation
+            found.add(passage, [span] if passage.matching.matches == "all" else place.spans)

@@ -25,6 +25,7 @@ from positionbias.positions.rewrite import Rewritten
 from positionbias.positions.settings import HistogramOptions
 from positionbias.positions.sums import (
     ShardToSum,
+    SumOptions,
     Sums,
     add_sums,
     resampled_passages,
@@ -221,9 +222,12 @@ def _sum(located: Sequence[Spans], options: HistogramOptions, map_shards: MapSha
         ShardToSum(number, spans, row)
         for number, (spans, row) in enumerate(zip(located, drawn, strict=True))
     )
+    settings = SumOptions(
+        options.bins, options.point == "midpoint", options.matching.matches, options.seed
+    )
     return add_sums(
         track(
-            map_shards(partial(sum_shard, options.bins, options.seed), shards),
+            map_shards(partial(sum_shard, settings), shards),
             "intervals",
             len(located),
             unit="shards",

@@ -148,7 +148,7 @@ def locate(passage: TokenisedPassage, answer: Answer) -> Located:
     Raises:
         InputError: as ``known_span``.
     """
-    span = known_span(answer, passage.text)
+    span = known_span(answer, passage.text) if passage.matching.offsets else None
     if span is not None:
         blank = not passage.words or not passage.text[span.start : span.end].strip()
         return Located([], EMPTY) if blank else Located([span], BY_OFFSETS)

@@ -16,6 +16,10 @@ from positionbias.core.splitter import USUAL_WORDS
 from positionbias.positions.density import Density
 from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod
 
+Matches = Literal["all", "first", "last"]
+MATCHES: tuple[Matches, ...] = get_args(Matches)
+Point = Literal["start", "midpoint"]
+POINTS: tuple[Point, ...] = get_args(Point)
 RawFormat = Literal["tsv", "jsonl"]
 RAW_FORMATS: tuple[RawFormat, ...] = get_args(RawFormat)
 
@@ -24,12 +28,28 @@ RAW_FORMATS: tuple[RawFormat, ...] = get_args(RawFormat)
 class Matching(Settings):
     """Settings of matching answers to words.
 
+    In the paper all matches count. ``offsets`` False ignores the source's offsets and matches every
+    answer.
+
     Raises:
-        SettingError: an unknown method.
+        SettingError: an unknown method or choice of matches.
     """
 
     words: WordMethod = setting(USUAL_WORDS, WORDS_HELP, choices=WORD_METHODS, shown=False)
+    matches: Matches = setting(
+        "all",
+        "Matches to count for an answer that occurs several times. Only where offsets are not "
+        "used.",
+        choices=MATCHES,
+        shown=False,
+    )
     fold_case: bool = setting(False, "Ignore case when matching.", shown=False)
+    offsets: bool = setting(
+        True,
+        "Match every answer, even if the source gives its place.",
+        flags=("--no-offsets",),
+        shown=False,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +61,9 @@ class HistogramOptions(Seeded):
     """
 
     matching: Matching = field(default_factory=Matching)
+    point: Point = setting(
+        "start", "Position of an answer: its first word, or its middle.", choices=POINTS
+    )
     bins: int = setting(20, "Bins from a passage's start to its end.", least=1, most=1_000)
     resamples: int = setting(
         1_000, "Resamples of the passages for the intervals.", least=100, shown=False

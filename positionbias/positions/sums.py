@@ -9,6 +9,7 @@ number of passages per shard is multinomial, and within a shard they are uniform
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import NamedTuple
@@ -21,10 +22,22 @@ from positionbias.positions.expectation import (
     expected_moments,
     moments,
     rotated_histograms,
+    select,
 )
+from positionbias.positions.settings import Matches
 
 CHANCE_DRAWS = 200
 _AT_ONCE = 64  # resamples of a shard held in memory together
+
+
+@dataclass(frozen=True, slots=True)
+class SumOptions:
+    """Settings of the sums."""
+
+    bins: int
+    midpoint: bool
+    matches: Matches
+    seed: int
 
 
 class ShardToSum(NamedTuple):
@@ -66,23 +79,29 @@ def resampled_passages(passages: list[int], resamples: int, seed: int) -> np.nda
     )
 
 
-def sum_shard(bins: int, seed: int, shard: ShardToSum) -> Sums:
-    """Sum one shard; a pure function of the shard, the bins and the seed."""
-    spans = shard.spans.widened()
-    observed, expected = moments(spans.first, spans.words, bins), expected_moments(spans, bins)
-    per_passage = _per_passage(np.hstack([observed, expected]), spans.passage)
+def sum_shard(options: SumOptions, shard: ShardToSum) -> Sums:
+    """Sum one shard; a pure function of the shard and the settings."""
+    spans, bins = shard.spans.widened(), options.bins
+    chosen = spans.take(select(spans, np.ones(len(spans), bool), options.matches))
+    observed = moments(chosen.first, chosen.length, chosen.words, bins, options.midpoint)
+    expected = expected_moments(spans, bins, options.midpoint, options.matches)
+    per_passage = _per_passage(np.hstack([observed, expected]), chosen.passage)
     chance, chance_expected = rotated_histograms(
         spans,
         expected,
         bins,
+        options.midpoint,
+        options.matches,
         draws=CHANCE_DRAWS,
-        generator=generator(seed, "histogram chance", shard.number),
+        generator=generator(options.seed, "histogram chance", shard.number),
     )
     return Sums(
-        len(spans),
+        len(chosen),
         len(per_passage),
         per_passage.sum(axis=0),
-        _resample(per_passage, shard.drawn, generator(seed, "histogram intervals", shard.number)),
+        _resample(
+            per_passage, shard.drawn, generator(options.seed, "histogram intervals", shard.number)
+        ),
         chance,
         chance_expected,
     )

@@ -90,7 +90,7 @@ def average_term_similarity(
     width = int(occurrences.positions.max(initial=0)) + 1
     tally = _Tally(width)
     for part in _by_terms(occurrences, cells=memory_bytes // (2 * 8 * units.dimension)):
-        tally.add(position_sums(part, units))
+        tally.add(position_sums(part, units, settings.term_pairs))
     kept = np.where(np.arange(width) < tally.cut(settings.minimum_terms), tally.pairs, 0)
     deviation = None
     if settings.sample_pairs:
@@ -100,6 +100,7 @@ def average_term_similarity(
             units,
             totals,
             kept,
+            pairs=settings.term_pairs,
             sample=settings.sample_pairs,
             seed=settings.seed,
         )

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.seeds import generator
+from positionbias.probe.settings import PairMode
 from positionbias.probe.sums import Occurrences, starts_of_runs
 from positionbias.probe.unit_rows import UnitRows
 
@@ -36,6 +37,7 @@ def deviation_over_pairs(
     totals: np.ndarray,
     kept: np.ndarray,
     *,
+    pairs: PairMode,
     sample: int,
     seed: int,
 ) -> PairDeviation:
@@ -46,8 +48,9 @@ def deviation_over_pairs(
     With at most ``sample`` pairs, all are read and the deviation is exact.
     """
     first, second = draw_pairs(occurrences, totals, kept, sample=sample, seed=seed)
-    different = occurrences.passages[first] != occurrences.passages[second]
-    first, second = first[different], second[different]
+    if pairs == "different":
+        different = occurrences.passages[first] != occurrences.passages[second]
+        first, second = first[different], second[different]
     by_row = np.argsort(occurrences.rows[first], kind="stable")  # read in stored order
     first, second = first[by_row], second[by_row]
     deltas = np.abs(occurrences.positions[second] - occurrences.positions[first])

@@ -8,6 +8,8 @@ from typing import Literal
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import Seeded, Setting, check_settings, declared_setting, setting
 
+PairMode = Literal["different", "all"]
+PAIR_MODES: tuple[PairMode, ...] = ("different", "all")
 Layers = tuple[int, ...] | Literal["all"] | None
 """The layers whose states are term vectors: their numbers, all, or None for the last."""
 PROBE_LAYERS = Setting(
@@ -49,6 +51,11 @@ class ProbeSettings(Seeded):
         SettingError: a setting out of range.
     """
 
+    term_pairs: PairMode = setting(
+        "different",
+        "Pairs of different passages (as in the paper), or also those within one passage.",
+        choices=PAIR_MODES,
+    )
     minimum_terms: int = setting(
         20,
         "Terms that a distance Δ needs; the curve ends before the first Δ with fewer.",

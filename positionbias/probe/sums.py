@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from positionbias.probe.settings import PairMode
 from positionbias.probe.unit_rows import BLOCK_ROWS, UnitRows
 from positionbias.text.vocabulary import UNKNOWN
 
@@ -43,9 +44,10 @@ class TermPositionSums(NamedTuple):
 
     One entry per distinct (term, position), sorted: ``counts`` n, ``sums (cells, dim)`` S,
     ``squares`` Σ|u|². One entry per distinct (term, Δ) of pairs within one passage:
-    ``same_counts``, ``same_cosines``, which do not count.
+    ``same_counts``, ``same_cosines`` (empty if these pairs count as well).
     """
 
+    pairs: PairMode
     terms: np.ndarray
     positions: np.ndarray
     counts: np.ndarray
@@ -89,7 +91,9 @@ def starts_of_runs(*columns: np.ndarray) -> np.ndarray:
     return np.concatenate([[0], np.flatnonzero(changed) + 1])
 
 
-def position_sums(occurrences: Occurrences, units: UnitRows) -> TermPositionSums:
+def position_sums(
+    occurrences: Occurrences, units: UnitRows, pairs: PairMode = "different"
+) -> TermPositionSums:
     """Add up the unit vectors of every (term, position); each vector is read once, by blocks."""
     order = np.lexsort((occurrences.rows, occurrences.positions, occurrences.terms))
     terms, positions, rows = (
@@ -108,8 +112,16 @@ def position_sums(occurrences: Occurrences, units: UnitRows) -> TermPositionSums
         sums[found] += np.add.reduceat(vectors, runs, axis=0)
         squares[found] += np.add.reduceat(np.einsum("ij,ij->i", vectors, vectors), runs)
     counts = np.diff(starts, append=len(order))
-    same = _same_passage_sums(occurrences, units)
-    return TermPositionSums(terms[starts], positions[starts], counts, sums, squares, *same)
+    same = _same_passage_sums(occurrences, units) if pairs == "different" else _NO_PAIRS
+    return TermPositionSums(pairs, terms[starts], positions[starts], counts, sums, squares, *same)
+
+
+_NO_PAIRS = (
+    np.empty(0, np.int64),
+    np.empty(0, np.int64),
+    np.empty(0, np.int64),
+    np.empty(0, np.float64),
+)
 
 
 def same_passage_pairs(occurrences: Occurrences) -> tuple[np.ndarray, np.ndarray]:

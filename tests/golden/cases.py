@@ -30,10 +30,10 @@ def shown(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 
 def histogram(inputs: Inputs, out: Path) -> Sequence[Any]:
-    coarse = s.HistogramOptions(bins=7)
+    middle = s.HistogramOptions(point="midpoint", bins=7)
     return [
         pb.histogram([inputs.planted, inputs.rotated]).to_frame(),
-        pb.histogram([inputs.planted], splits=["test"], options=coarse).to_frame(),
+        pb.histogram([inputs.planted], splits=["test"], options=middle).to_frame(),
     ]
 
 
@@ -172,10 +172,10 @@ def check(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 
 def probe(inputs: Inputs, out: Path) -> Sequence[Any]:
-    few = ProbeSettings(minimum_terms=5)
+    every = ProbeSettings(term_pairs="all", minimum_terms=5)
     return [
         pb.mats(inputs.planted, models=[inputs.tk(), inputs.tk(2)], curve=True).to_frame(),
-        pb.mats(inputs.planted, models=[inputs.dot], settings=few).to_frame(),
+        pb.mats(inputs.planted, models=[inputs.dot], settings=every).to_frame(),
     ]
 
 

@@ -114,6 +114,16 @@ def test_counts_and_figures_by_hand(make_collection: MakeCollection) -> None:
     }  # fmt: skip
 
 
+def test_midpoints(make_collection: MakeCollection) -> None:
+    collection = make_collection(
+        {"a": TEN}, [Answer("q", "a", "w0 w1", 0, 5), Answer("r", "a", "w9", 27, 29)]
+    )
+    counted = histogram(collection, bins=10, point="midpoint")
+    # (0 + 2/2) / 10 and (9 + 1/2) / 10
+    assert counted.counts == [0, 1, 0, 0, 0, 0, 0, 0, 0, 1]
+    assert mean(counted) == pytest.approx((0.1 + 0.95) / 2)
+
+
 def test_every_annotators_span_counts_once(make_collection: MakeCollection) -> None:
     collection = make_collection(
         {"a": TEN},
@@ -128,6 +138,16 @@ def test_every_annotators_span_counts_once(make_collection: MakeCollection) -> N
     assert counted.counts[2] == sum(counted.counts) == 3
     assert counted.outcomes["answers"] == 4
     assert counted.outcomes["repeated"] == 1
+
+
+@pytest.mark.parametrize(("matches", "bins"), [("all", {0, 2, 3}), ("first", {0}), ("last", {3})])
+def test_which_matches_count(make_collection: MakeCollection, matches: Any, bins: set[int]) -> None:
+    collection = make_collection({"a": "x y x x"}, [Answer("q", "a", "x")])
+    counted = histogram(collection, Matching(matches=matches), bins=4)
+    assert {at for at, count in enumerate(counted.counts) if count} == bins
+    # the rotations of "x y x x" put a first x at 0, 1, 0, 0 and a last one at 3, 3, 2, 3
+    expected = {"all": [0.25] * 4, "first": [0.75, 0.25, 0, 0], "last": [0, 0, 0.25, 0.75]}
+    assert counted.expected == pytest.approx(expected[matches])
 
 
 def test_answers_are_counted_by_what_happened_to_them(make_collection: MakeCollection) -> None:

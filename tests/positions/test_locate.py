@@ -79,10 +79,10 @@ def test_what_is_no_answer_is_not_looked_for(text: str, outcome: str) -> None:
     assert locate(passage("No Answer Present."), answer(text)) == ([], outcome, None)
 
 
-def test_offsets_are_used_where_known() -> None:
+def test_offsets_are_used_where_known_unless_told_otherwise() -> None:
     second = answer("gate", 19, 23)
     assert locate(passage(), second) == ([Span(19, 23)], "by_offsets", None)
-    assert locate(passage(), answer("gate")).spans == [Span(4, 8), Span(19, 23)]
+    assert locate(passage(offsets=False), second).spans == [Span(4, 8), Span(19, 23)]
 
 
 @pytest.mark.parametrize(("start", "end"), [(-1, 3), (0, 40), (5, 4)])

@@ -68,18 +68,19 @@ PASSAGES = st.lists(st.lists(st.integers(0, 5), max_size=7), max_size=6)
 @given(
     PASSAGES,
     st.integers(0, 999),
+    st.sampled_from(["different", "all"]),
     st.sampled_from([1, 400, 1 << 30]),
 )
 @settings(max_examples=25)
 def test_equals_a_loop_over_every_pair(
-    passages: list[list[int]], seed: int, memory_bytes: int
+    passages: list[list[int]], seed: int, pairs: str, memory_bytes: int
 ) -> None:
     count = sum(map(len, passages))
     vectors = np.random.default_rng(seed).standard_normal((count, 3))
     vectors[seed % 7 :: 7] = 0.0  # a zero vector has cosine 0 with all
     found = words(passages, vectors)
-    expected = every_pair(found)
-    curve = curve_of(found, memory_bytes=memory_bytes)
+    expected = every_pair(found, pairs)
+    curve = curve_of(found, term_pairs=pairs, memory_bytes=memory_bytes)
     assert len(curve.ats) == next(delta for delta in range(9) if delta not in expected)
     for delta in range(len(curve.ats)):
         means = [np.mean(values) for values in expected[delta].values()]
@@ -90,12 +91,13 @@ def test_equals_a_loop_over_every_pair(
         assert (curve.terms[delta], curve.pairs[delta]) == (len(means), len(everything))
 
 
+@pytest.mark.parametrize("pairs", ["different", "all"])
 @pytest.mark.parametrize("sample_pairs", [10, 100_000])
 def test_blocks_and_ranges_change_nothing(
-    monkeypatch: pytest.MonkeyPatch, sample_pairs: int
+    monkeypatch: pytest.MonkeyPatch, pairs: str, sample_pairs: int
 ) -> None:
     found = random_words(5)
-    whole = curve_of(found, sample_pairs=sample_pairs)
+    whole = curve_of(found, term_pairs=pairs, sample_pairs=sample_pairs)
     assert len(whole.ats) > 15
     for module in (sums, unit_rows):
         monkeypatch.setattr(module, "BLOCK_ROWS", 3)
@@ -103,7 +105,7 @@ def test_blocks_and_ranges_change_nothing(
     monkeypatch.setattr(pair_sample, "_CELL_PAIRS_AT_ONCE", 5)
     for memory_bytes in (1, 2_000, 9_000):
         assert_alike(
-            curve_of(found, memory_bytes=memory_bytes, sample_pairs=sample_pairs),
+            curve_of(found, term_pairs=pairs, memory_bytes=memory_bytes, sample_pairs=sample_pairs),
             whole,
         )
 
@@ -191,6 +193,7 @@ def test_a_diverged_model_is_one_clear_line() -> None:
 @pytest.mark.parametrize(
     ("setting", "flag"),
     [
+        ({"term_pairs": "some"}, "--term-pairs"),
         ({"minimum_terms": 0}, "--minimum-terms"),
         ({"sample_pairs": -1}, "--sample-pairs"),
         ({"memory_bytes": 0}, "memory_bytes"),
