@@ -23,7 +23,7 @@ def test_a_file_system_that_refuses_is_no_bug(
         raise refusal(f"unable to open file <{place}>: Too many open files (24)")
 
     assert load_tensors(place)["a"].tolist() == [0.0, 0.0]
-    monkeypatch.setattr("safetensors.torch.load_file", refuse)
+    monkeypatch.setattr("positionbias.models.tensors.load_file", refuse)
     with pytest.raises(
         InputError, match="a.safetensors: wanted a safetensors file; found .*Too many open files"
     ):
