@@ -209,9 +209,9 @@ def model_rule(checkpoint: Checkpoint, config: RankingConfig, name: str = "") ->
     similarity of their vectors.
     """
 
-    def score(asked: Sequence[Asked]) -> list[np.ndarray]:
-        from positionbias.ranking.rerank import rescore  # with torch
+    from positionbias.ranking.rerank import rescore  # with torch
 
+    def score(asked: Sequence[Asked]) -> list[np.ndarray]:
         distinct = dict.fromkeys(line for *_, lines in asked for line in lines)
         ids = {line: f"sentence {number}" for number, line in enumerate(distinct)}
         lists = [(name, [ids[line] for line in dict.fromkeys(lines)]) for name, _, lines in asked]

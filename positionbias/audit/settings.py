@@ -17,13 +17,13 @@ from positionbias.core.settings import (
     setting,
 )
 from positionbias.models.kinds import READ_AS
+from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import Matching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from positionbias.models.checkpoint import Checkpoint
-    from positionbias.positions.rotate import Rotation
 
     ModelLike: TypeAlias = Place | Checkpoint | Callable[..., Any]
 else:
@@ -164,8 +164,6 @@ class AuditSettings:
     @property
     def rotated(self) -> Rotation:
         """The rotation of all passages, as ``posbias debias --seed`` would store it."""
-        from positionbias.positions.rotate import Rotation
-
         return Rotation(words=self.matching.words, seed=self.seed)
 
 

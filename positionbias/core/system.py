@@ -12,6 +12,12 @@ import os
 import signal
 from functools import cache
 
+try:
+    import fcntl
+    import resource
+except ImportError:  # Windows
+    fcntl = resource = None  # type: ignore[assignment]
+
 TYPE_CHECKING = False  # as in the package's __init__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,13 +35,8 @@ _MAPPED, _KEPT = 32 << 20, 64 << 20
 def flush(handle: int) -> None:
     """Wait until an open file's bytes are on the disk; macOS would only hand them to the drive."""
     try:
-        from fcntl import F_FULLFSYNC, fcntl  # type: ignore[attr-defined,unused-ignore]
-    except ImportError:
-        os.fsync(handle)
-        return
-    try:
-        fcntl(handle, F_FULLFSYNC)
-    except OSError:  # a file system without it
+        fcntl.fcntl(handle, fcntl.F_FULLFSYNC)  # type: ignore[attr-defined,unused-ignore]
+    except (AttributeError, OSError):  # a system, or a file system, without it
         os.fsync(handle)
 
 
@@ -104,11 +105,10 @@ def address_space() -> int | None:
     """Return the bytes of addresses that this process may use (``ulimit -v``); None without a
     limit.
     """
-    try:
-        from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit
-    except ImportError:
+    if resource is None:
         return None
-    return None if (limit := getrlimit(RLIMIT_AS)[0]) == RLIM_INFINITY else limit
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def signal_numbers() -> int | None:
