@@ -15,7 +15,7 @@ import pandas
 
 from positionbias.audit.settings import RETRIEVAL_DEPTH
 from positionbias.core.collection import find_collection
-from positionbias.core.errors import DependencyError, SettingError, bad_input
+from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.places import input_place
 from positionbias.core.rank_order import ranked
@@ -303,6 +303,11 @@ class Retriever(pyterrier.Transformer):
         if self._vectors is None:
             return search.rank(name, name)
         self._vectors.check(self._checkpoint, self._collection)
+        if missing := len(self._vectors.missing):
+            raise InputError(
+                f"{self._vectors.path}: {missing:,} passages have no vector; encode the "
+                "collection without --allow-missing"
+            )
         return search.search(name, name, self._vectors)
 
 

@@ -226,6 +226,9 @@ def test_the_retriever_gives_the_run_that_retrieve_writes(
         Retriever(collection, vectors=vectors)
     with pytest.raises(SettingError, match="depth: wanted at least 1; found 0"):
         Retriever(collection, depth=0)
+    vectors.missing = frozenset({"p1"})
+    with pytest.raises(InputError, match="vectors: 1 passages have no vector; encode the"):
+        Retriever(collection, model, vectors=vectors).transform(topics)
 
 
 def test_rotated_texts_are_those_of_the_rotated_collection(

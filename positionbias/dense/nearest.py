@@ -43,6 +43,7 @@ GIB = 1 << 30
 SLACK = 32  # candidates beyond the k
 MOST_ROWS, FEWEST_ROWS = 1 << 18, 16  # of a tile
 CELLS, COLUMNS = 1 << 25, 16_384  # products at once, and of one test
+CANDIDATE = 8  # products whose memory a candidate takes, with its place in the order
 PAIRED = 1 << 22  # numbers of pairs at once that a GPU scores again
 SHORT = 1e-12  # a length
 UNDERFLOW = 1e-30  # more than products lose where float32 has no smaller numbers
@@ -50,7 +51,7 @@ NO_NUMBER = -1
 
 
 class Room(NamedTuple):
-    """What a search holds at once: vectors of a tile, products, and tests."""
+    """Sizes of what a search holds at once: vectors of a tile, products, and tests."""
 
     rows: int
     cells: int
@@ -64,18 +65,18 @@ class Room(NamedTuple):
         return Room(
             max(FEWEST_ROWS, rows),
             max(FEWEST_ROWS, min(CELLS, quarter // 8)),
-            quarter // test_bytes(neighbours, dimension),
+            quarter // bytes_of_test(neighbours, dimension),
         )
 
 
-def test_bytes(neighbours: int, dimension: int) -> int:
+def bytes_of_test(neighbours: int, dimension: int) -> int:
     """Return the bytes of a test: its vector twice, its nearest and its candidates, sorted."""
     return 16 * dimension + 96 * (neighbours + SLACK)
 
 
 def least_memory(neighbours: int, dimension: int, tests: int = 1) -> float:
     """Return the GiB that a search of so many tests takes at least."""
-    most = max(tests * test_bytes(neighbours, dimension), 12 * FEWEST_ROWS * dimension)
+    most = max(tests * bytes_of_test(neighbours, dimension), 12 * FEWEST_ROWS * dimension)
     return 4 * (most + 1) / GIB
 
 
@@ -153,6 +154,7 @@ class _Search:
         steps = (2 * tests.shape[1] + 16) * UNIT
         self.rounding = self.lengths * steps / (1 - steps)
         self.pool = ThreadPoolExecutor(torch.get_num_threads())
+        self.by_faiss = device.type == "cpu" and find_spec("faiss") is not None
 
     def look(self, numbers: np.ndarray, vectors: np.ndarray) -> None:
         """Search a tile."""
@@ -163,22 +165,25 @@ class _Search:
         for start in range(0, len(self.tests), size):
             tests = torch.arange(start, min(start + size, len(self.tests)), device=self.device)
             held = self.numbers[tests], self.scores[tests]  # copies
-            width = self.k + SLACK
+            width = min(self.k + SLACK, len(tile))
             while len(tests):
-                values, rows = self._highest(tests, factors, width)
-                most = values.double() + (self.rounding[tests] * reach + UNDERFLOW)[:, None]
-                before = held[0][tests - start], held[1][tests - start]
-                self._merge(tests, before, most, rows, tile, known)
-                if width >= len(tile):
+                left = []
+                for part in tests.split(max(1, self.room.cells // (CANDIDATE * width))):
+                    values, rows = self._highest(part, factors, width)
+                    most = values.double() + (self.rounding[part] * reach + UNDERFLOW)[:, None]
+                    before = held[0][part - start], held[1][part - start]
+                    self._merge(part, before, most, rows, tile, known)
+                    least = torch.maximum(self.scores[part, -1], self.floor[part])
+                    left.append(part[most[:, -1] >= least])
+                if width == len(tile):
                     break
-                least = torch.maximum(self.scores[tests, -1], self.floor[tests])
-                tests, width = tests[most[:, -1] >= least], 4 * width
+                tests, width = torch.cat(left), min(4 * width, len(tile))
 
     def _highest(self, tests: Tensor, factors: Tensor, width: int) -> tuple[Tensor, Tensor]:
         """Return the highest products of tests with a tile, falling, and their rows,
         ``(t, width)`` each.
         """
-        if self.device.type == "cpu" and find_spec("faiss") is not None:
+        if self.by_faiss:
             from faiss import METRIC_INNER_PRODUCT, knn
 
             own, count = self.factors[tests], min(width, len(factors))

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError
-from positionbias.dense.nearest import Neighbours, _scored
+from positionbias.dense.nearest import Neighbours, Room, _scored, _Search
 from positionbias.dense.nearest import nearest as search
 from positionbias.dense.similarity import Similarity, pair_scores
 from positionbias.dense.vector_blocks import stored_blocks
@@ -78,6 +78,24 @@ def test_of_equal_vectors_the_lowest_numbers_are_the_nearest() -> None:
         found = nearest(vectors[:2], blocks, 3)
         assert found.numbers.tolist() == [[0, 1, 2]] * 2
         assert found.scores.tolist() == [[1.0] * 3] * 2
+
+
+def test_where_all_vectors_tie_few_tests_are_searched_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    candidates, highest = [], _Search._highest
+
+    def seen(self: _Search, tests: torch.Tensor, factors: torch.Tensor, width: int):  # type: ignore[no-untyped-def]
+        candidates.append(len(tests) * width)
+        return highest(self, tests, factors, width)
+
+    monkeypatch.setattr(_Search, "_highest", seen)
+    vectors, memory = np.ones((3_000, 4), np.float32), 1e-3
+    found = nearest(vectors[:50], numbered(vectors), 2, memory=memory)
+    assert found.numbers.tolist() == [[0, 1]] * 50
+    # a place in an order takes as much memory as eight products
+    assert max(candidates) <= Room.of(memory, 2, 4).cells // 8
+    assert candidates[-1] % 3_000 == 0  # in the end all of the tile
 
 
 @given(st.data())
