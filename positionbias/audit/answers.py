@@ -143,7 +143,7 @@ class Verdict:
 
     @property
     def exceeds(self) -> bool | None:
-        """Whether the deciding interval lies beyond the margin; None without a preference."""
+        """True if the deciding interval lies beyond the margin; None without a preference."""
         if self.leading is None or self.preference in NO_PLACE:
             return None
         return self.leading.beyond(self.margin or 0.0)

@@ -208,7 +208,6 @@ def model_rule(checkpoint: Checkpoint, config: RankingConfig, name: str = "") ->
     """Return the rule by a model, which scores each sentence alone for the query, an encoder by the
     similarity of their vectors.
     """
-
     from positionbias.ranking.rerank import rescore  # with torch
 
     def score(asked: Sequence[Asked]) -> list[np.ndarray]:

@@ -12,14 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pandas import DataFrame
 
-from positionbias.audit.answers import (
-    WORTH,
-    Contrast,
-    Effect,
-    Preference,
-    Question,
-    Verdict,
-)
+from positionbias.audit.answers import WORTH, Contrast, Effect, Preference, Question, Verdict
 from positionbias.audit.systems import Measurement, Rows, Task
 from positionbias.core.records import interval_of
 from positionbias.core.rows import Collected

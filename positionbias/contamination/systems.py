@@ -89,7 +89,6 @@ class _Reading:
 
     def run(self, role: str, name: Place) -> Run:
         """Return a run, checked against the collection."""
-
         path = input_place(name)
         run = read_run(path)
         check_run(run, self.collection, self.suspects.split)
@@ -98,7 +97,6 @@ class _Reading:
 
     def contrast(self) -> Contrast:
         """Return the two sets of queries."""
-
         clusters = []
         for qrels in self.qrels.values():
             known = clusters_by_passage(qrels)
@@ -112,7 +110,6 @@ class _Reading:
         Raises:
             InputError: rankings without a judged query of a split.
         """
-
         by_name: dict[str, list[Run]] = {}
         for name in names:
             is_run = input_place(name).is_file()
@@ -136,6 +133,7 @@ class _Reading:
         """Return the candidates in a model's order, down to the depth that it was tuned to where it
         was.
         """
+        from positionbias.ranking.rerank import rescore  # needs torch
 
         if self.candidates is None:
             raise SettingError(
@@ -146,8 +144,6 @@ class _Reading:
         self.inputs.append(Read(role, checkpoint.path, checkpoint.manifest.checksum))
         depth = checkpoint.depth or max(1, self.candidates.depth)
         queries = [q for split in self.splits for q in self.collection.queries(split)]
-        from positionbias.ranking.rerank import rescore  # needs torch
-
         scored = rescore(
             checkpoint.model,
             self.collection,
@@ -162,6 +158,5 @@ class _Reading:
 
 def _joined(runs: Sequence[Run]) -> Run:
     """Return runs of different queries as one, under the name of the first."""
-
     rankings = (ranking for run in runs for ranking in run.rankings())
     return Run(runs[0].name, ((one.query_id, one.passage_ids, one.scores) for one in rankings))

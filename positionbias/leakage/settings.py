@@ -22,13 +22,7 @@ from positionbias.core.settings import (
 )
 from positionbias.leakage.pairs import SCORES
 from positionbias.models.kinds import READ_AS
-from positionbias.ranking.config import (
-    DEVICES,
-    PRECISIONS,
-    Computing,
-    Precision,
-    RankingConfig,
-)
+from positionbias.ranking.config import DEVICES, PRECISIONS, Computing, Precision, RankingConfig
 
 if TYPE_CHECKING:
     from positionbias.ranking.loading import Loading

@@ -260,7 +260,6 @@ class RerankScorer(_Scorer):
             InputError: no usable answer.
             TextError: the server refuses a single passage.
         """
-
         asked = f"{self.prompts.query}{query}"
 
         def ask(part: Sequence[str]) -> np.ndarray:

@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     from positionbias.ops.imports import *
     from positionbias.ops.leakage import find_leakage as find_leakage
     from positionbias.ops.leakage import clean_leakage as clean_leakage
-    from positionbias.ops.leakage import (
-        label_pairs as label_pairs,
-    )
+    from positionbias.ops.leakage import label_pairs as label_pairs
     from positionbias.ops.leakage import overlap_leakage as overlap_leakage
     from positionbias.ops.pools import (
         pool_coverage as pool_coverage,

@@ -18,11 +18,7 @@ from positionbias.core.operation import (
 )
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.experiments.models import (
-    TEACHER,
-    model_parameters,
-    models_of,
-)
+from positionbias.experiments.models import TEACHER, model_parameters, models_of
 from positionbias.ops.studies import study
 from positionbias.papers import StudyCommand, command_of
 

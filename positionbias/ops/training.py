@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import check_models
 from positionbias.core.operation import Out, Overwrite, Source, operation
-from positionbias.core.settings import (
-    Setting,
-)
+from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
 from positionbias.ranking.config import Computing, TaughtPassages, Teacher
 from positionbias.training.config import TRACKERS

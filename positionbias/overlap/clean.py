@@ -49,8 +49,8 @@ class Cleaned(Printed):
 
 
 class Cleaning(NamedTuple):
-    """What leaks: which pairs count, what is removed of which split, and the queries to look for,
-    with what looks.
+    """Choices of a removal: which pairs count, what is removed of which split, and the queries to
+    look for, with what looks.
     """
 
     counted: CountedPairs
@@ -159,7 +159,6 @@ def _looked_for(
     counted: CountedPairs,
 ) -> tuple[list[Pair], JsonObject, list[Read]]:
     """Return the pairs that the detectors find."""
-
     if not isinstance(collection, Collection):
         raise SettingError(
             "--against: wanted a collection, whose queries are compared; found training groups; "
@@ -200,7 +199,6 @@ def _given(
         InputError: a folder of other collections or splits, or with only some of the pairs; from
             the pairs, those of several training sets without ``source``.
     """
-
     if not is_overlap(place):
         file = pairs_file(input_place(place))
         return _Given(_of_file(file, source, removing.side), [file], split or removing.side)
@@ -230,7 +228,6 @@ def _given(
 
 def _of_file(path: Path, source: str | None, side: str) -> Iterator[Pair]:
     """Stream the pairs of a file; refuse those of several sources without ``source``."""
-
     sources = set[str]()
     for pair in read_pairs(path):
         sources.add(pair.source)

@@ -50,7 +50,6 @@ class Studied(Written):
 
     def __str__(self) -> str:
         """Return the tables that its page does not fold, and its findings in sentences."""
-
         sentences = [
             wrapped(f"- {finding.text}")
             for shown, rows in (shown_by(self.rows) if self.rows is not None else ())
@@ -160,7 +159,6 @@ def _check_folder(place: Path) -> None:
 
 def _places_in(settings: Any) -> Iterator[Path | str]:
     """Yield every file and folder that a study's settings name, those of its models included."""
-
     if isinstance(settings, Path):
         yield settings
     elif is_dataclass(settings):
@@ -182,7 +180,6 @@ def _reported(results: Path, place: Path) -> Studied:
     """Write the report and the tables of a study's results into its folder, and say where they
     are.
     """
-
     page = page_of(results, place / "report.html", overwrite=True)
     save_tables(page.tables, place / "tables", overwrite=True)
     say(

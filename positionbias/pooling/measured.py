@@ -101,7 +101,6 @@ def measure_verdict(
 
 def _judged(runs: Place, qrels: Place, systems: Place) -> tuple[JudgedRuns, list[Read]]:
     """Read a folder of runs against judgements."""
-
     files = find_runs(input_place(runs), input_place(systems))
     judged = judge_runs(read_runs(files), read_qrels(input_place(qrels)))
     _say_lacking(judged)
@@ -117,7 +116,6 @@ def _read(
     files: Mapping[System, Path], runs: Place | None, qrels: Place, systems: Place | None
 ) -> list[Read]:
     """Return the inputs; a folder of runs is one, by a checksum of their names and contents."""
-
     read = [Read("runs", input_place(runs), runs_checksum(files))] if runs else []
     read.append(Read.file("qrels", input_place(qrels)))
     return [*read, Read.file("systems", input_place(systems))] if systems else read

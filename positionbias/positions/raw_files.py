@@ -305,7 +305,7 @@ class _Task:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What is computed of a block: its final bytes of JSON lines, in threads of this process
+    """Computation of a block: its final bytes of JSON lines, in threads of this process
     (``engine.local``), and where they are compressed, which takes longer than sending them; else
     its edits.
     """

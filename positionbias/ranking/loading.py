@@ -87,7 +87,6 @@ class Loading:
 
     def __call__(self) -> Checkpoint:
         """Load it, as ``Computing.load``."""
-
         computing = self.computing
         device = computing.pick_device()
         computing.config.dtype(device)  # refuses before anything is read

@@ -49,7 +49,6 @@ def settings_of(plan: TrainPlan, collection: Collection) -> JsonObject:
     Raises:
         InputError: a file does not exist.
     """
-
     record = {f.name: getattr(plan, f.name) for f in fields(plan)}
     record["model"] = None if plan.model is None else asdict(plan.model)
     record["training"] = plan.training.deciding()
@@ -87,6 +86,5 @@ def _encoder_facts(name: str) -> dict[str, str]:
     """Return an encoder's record for settings: its name (the last part of a folder), and the
     checksum of all its files.
     """
-
     checksum = model_checksum(encoder_folder(name))
     return {"name": Path(name).name if Path(name).is_dir() else name, "checksum": checksum}
