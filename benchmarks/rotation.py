@@ -21,7 +21,8 @@ from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
-from benchmarks.harness.machine import commit_of, this_machine
+from harness.machine import commit_of, this_machine
+
 from positionbias.core.blocks import file_blocks
 from positionbias.core.system import keep_freed_memory
 from positionbias.positions.raw_files import RAW_BLOCK_BYTES
