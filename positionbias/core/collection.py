@@ -36,14 +36,7 @@ from positionbias.core.qrels import Qrels
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.schema import Count, Name, read_as
 from positionbias.core.seal import AGAIN, CACHE, MANIFEST
-from positionbias.core.shards import (
-    ArrowFile,
-    Strings,
-    check_count,
-    open_shard,
-    read_shard,
-    shard_files,
-)
+from positionbias.core.shards import PASSAGES, ArrowFiles, check_count, read_shard, shard_files
 from positionbias.core.shown import Shown
 from positionbias.core.split_tables import (
     ANSWERS,
@@ -149,23 +142,15 @@ class Collection(Shown):
         return shard_files(self.path / "passages", self._facts.shards)
 
     @cached_property
-    def _files(self) -> list[ArrowFile]:
-        files = [open_shard(path) for path in self.shard_paths]
-        check_count(self.path, "passages", len(self), sum(map(len, files)))
-        return files
+    def _passages(self) -> ArrowFiles:
+        passages = ArrowFiles(self.shard_paths, PASSAGES)
+        check_count(self.path, "passages", len(self), len(passages))
+        return passages
 
     @property
     def shard_starts(self) -> np.ndarray:
         """The first row of each shard, then the number of rows: ``(shards + 1,)`` int64."""
-        return np.cumsum([0, *map(len, self._files)], dtype=np.int64)
-
-    @cached_property
-    def _texts(self) -> Strings:
-        return Strings(self._files, "text")
-
-    @cached_property
-    def _ids(self) -> Strings:
-        return Strings(self._files, "passage_id")
+        return self._passages.file_starts
 
     def __reduce__(self) -> tuple[type[Collection], tuple[Path]]:
         return Collection, (self.path,)  # unpickling maps the files again
@@ -193,11 +178,11 @@ class Collection(Shown):
         """Return the passage ids at these stored rows, in the given order: the inverse of
         ``rows``.
         """
-        return self._ids.take(rows)
+        return self._passages.texts("passage_id", rows)
 
     def texts_at(self, rows: np.ndarray) -> list[str]:
         """Return the texts of the passages at these stored rows, in the given order."""
-        return self._texts.take(rows)
+        return self._passages.texts("text", rows)
 
     def rows(self, passage_ids: Sequence[str]) -> np.ndarray:
         """Return the stored row of each passage, ``(len(passage_ids),)`` int64.
@@ -227,7 +212,7 @@ class Collection(Shown):
         """Return the texts of these passages, in the given order; unknown ids raise as in
         ``rows``.
         """
-        return self._texts.take(self.rows(passage_ids))
+        return self.texts_at(self.rows(passage_ids))
 
     @cached_property
     def _index(self) -> PassageIndex:

@@ -28,7 +28,7 @@ from positionbias.core.manifest import Manifest, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder
 from positionbias.core.seal import MANIFEST, verified
 from positionbias.core.seeds import keys64
-from positionbias.core.shards import Strings, open_shard, read_shard
+from positionbias.core.shards import PASSAGES, ArrowFiles, read_shard
 from positionbias.core.steps import MapShards
 
 INDEX = Path("cache") / "passages"
@@ -123,9 +123,9 @@ def _hashes(seed: int, encoded: Sequence[bytes]) -> np.ndarray:
 
 def _refuse_repeated(shard_paths: Sequence[Path], first: np.ndarray, second: np.ndarray) -> None:
     """Refuse two rows with one id, among pairs of rows with one hash."""
-    ids = Strings([open_shard(path) for path in shard_paths], "passage_id")
+    passages = ArrowFiles(shard_paths, PASSAGES)
     for row, other in zip(first.tolist(), second.tolist(), strict=True):
-        passage_id, again = ids.take(np.array([row, other]))
+        passage_id, again = passages.texts("passage_id", np.array([row, other]))
         if passage_id == again:
             raise InputError(
                 f"passage {row + 1:,} and passage {other + 1:,} share the id {passage_id!r}: "

@@ -29,11 +29,12 @@ from positionbias.core.schema import NAME
 from positionbias.core.seal import CACHE, MANIFEST, verified
 from positionbias.core.shards import (
     CHECKSUM_MODULUS,
+    PASSAGES,
+    ArrowFiles,
     Shard,
     columns_checksum,
     encoded_batches,
     not_unicode,
-    open_shard,
     rows_checksum,
     write_encoded,
     write_shard,
@@ -139,9 +140,8 @@ class CollectionWriter:
 
     def read_passages(self) -> Iterator[Passage]:
         """Yield the passages written so far, in order."""
-        for index in range(self._shards):
-            for batch in open_shard(self.shard_path(index)):
-                yield from map(Passage, *(column.to_pylist() for column in batch.columns))
+        for batch in ArrowFiles(map(self.shard_path, range(self._shards)), PASSAGES):
+            yield from map(Passage, *(column.to_pylist() for column in batch.columns))
 
     def _add(self, shard: Shard) -> None:
         self._shards += 1

@@ -40,7 +40,7 @@ from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import AGAIN, MANIFEST
 from positionbias.core.shards import (
     CHECKSUM_MODULUS,
-    ArrowFile,
+    ArrowFiles,
     Shard,
     check_count,
     rows_checksum,
@@ -100,8 +100,7 @@ class Groups:
         self.splits = self._facts.splits
 
     def __len__(self) -> int:
-        # not what the manifest claims: list() makes room for as many
-        return sum(map(len, self._files))
+        return len(self._groups)  # not what the manifest claims: list() makes room for as many
 
     def __iter__(self) -> Iterator[TrainingGroup]:
         for batch in self.batches():
@@ -109,8 +108,7 @@ class Groups:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all groups in order, as columns: query_id, passage_ids, labels, teacher_scores."""
-        for file in self._files:
-            yield from file
+        return iter(self._groups)
 
     def take(self, places: Sequence[int] | np.ndarray) -> list[TrainingGroup]:
         """Return the groups at these positions, in the given order.
@@ -118,16 +116,8 @@ class Groups:
         Raises:
             InputError: the file of one of them is damaged.
         """
-        wanted = np.asarray(places, np.int64)
-        taken: list[TrainingGroup | None] = [None] * len(wanted)
-        batches = np.searchsorted(self._starts, wanted, side="right") - 1
-        for number in np.unique(batches).tolist():
-            where = np.flatnonzero(batches == number)
-            file, batch = self._batches[number]
-            rows = file.batch(batch).take(pa.array(wanted[where] - self._starts[number]))
-            for place, group in zip(where.tolist(), groups_of_batch(rows), strict=True):
-                taken[place] = group
-        return [group for group in taken if group is not None]
+        rows = self._groups.at(np.asarray(places, np.int64))
+        return [next(groups_of_batch(batch.slice(row, 1))) for batch, row in rows]
 
     def positives_among(self, passage_ids: Iterable[str]) -> set[str]:
         """Return the passages that are the positive of a group; large sets are streamed by
@@ -140,26 +130,16 @@ class Groups:
             found.update(pc.unique(first.filter(pc.is_in(first, value_set=wanted))).to_pylist())
         return found
 
-    @property
+    @cached_property
     def shard_paths(self) -> list[Path]:
         """The shards, in order."""
-        return [file.path for file in self._files]
+        return shard_files(self.path / "groups", self._facts.shards)
 
     @cached_property
-    def _files(self) -> list[ArrowFile]:
-        files = [_open(path) for path in shard_files(self.path / "groups", self._facts.shards)]
-        check_count(self.path, "training groups", self._facts.groups, sum(map(len, files)))
-        return files
-
-    @cached_property
-    def _batches(self) -> list[tuple[ArrowFile, int]]:
-        return [(file, number) for file in self._files for number in range(file.batches)]
-
-    @cached_property
-    def _starts(self) -> np.ndarray:
-        """The first position of each batch."""
-        sizes = [size for file in self._files for size in np.diff(file.starts).tolist()]
-        return np.cumsum([0, *sizes], dtype=np.int64)
+    def _groups(self) -> ArrowFiles:
+        groups = _open(self.shard_paths)
+        check_count(self.path, "training groups", self._facts.groups, len(groups))
+        return groups
 
 
 class _QueryTexts(dict[str, str]):
@@ -212,11 +192,11 @@ def shard_batches(path: Path) -> Iterator[pa.RecordBatch]:
     Raises:
         InputError: it is damaged.
     """
-    yield from _open(path)
+    return iter(_open([path]))
 
 
-def _open(path: Path) -> ArrowFile:
-    return ArrowFile(path, _GROUPS, do=AGAIN, nulls=_OPTIONAL)
+def _open(paths: Iterable[Path]) -> ArrowFiles:
+    return ArrowFiles(paths, _GROUPS, nulls=_OPTIONAL)
 
 
 def groups_of_batch(batch: pa.RecordBatch) -> Iterator[TrainingGroup]:

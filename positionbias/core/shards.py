@@ -15,7 +15,7 @@ import hashlib
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -172,82 +172,59 @@ def read_shard(path: Path) -> pa.Table:
     Raises:
         InputError: it is damaged.
     """
-    return read_arrow(path, PASSAGES, do=AGAIN)
+    return pa.Table.from_batches(ArrowFiles([path], PASSAGES), PASSAGES)
 
 
-def open_shard(path: Path) -> ArrowFile:
-    """Map one passage shard, with each batch verified on first access, for reading a few passages
-    of many.
+class ArrowFiles:
+    """The rows of uncompressed Arrow IPC files with exactly the columns of ``schema``, one file
+    after the other; each batch is verified on first access.
 
-    Raises:
-        InputError: it is cut; from its batches, damage.
-    """
-    return ArrowFile(path, PASSAGES, do=AGAIN)
-
-
-class Strings:
-    """One string column over mapped files; each batch is checked on first access."""
-
-    def __init__(self, files: Sequence[ArrowFile], column: str) -> None:
-        self._name = column
-        self._places = [(file, number) for file in files for number in range(file.batches)]
-        sizes = [size for file in files for size in np.diff(file.starts).tolist()]
-        self._starts = np.cumsum([0, *sizes], dtype=np.int64)
-        self._columns: list[pa.StringArray | None] = [None] * len(sizes)
-
-    def __len__(self) -> int:
-        return int(self._starts[-1])
-
-    def take(self, rows: np.ndarray) -> list[str]:
-        """Return the texts of these rows, in the given order.
-
-        Raises:
-            InputError: the file of one of them is damaged.
-        """
-        batches = np.searchsorted(self._starts, rows, side="right") - 1
-        taken = []
-        for batch, place in zip(
-            batches.tolist(), (rows - self._starts[batches]).tolist(), strict=True
-        ):
-            column = self._columns[batch]
-            if column is None:
-                file, number = self._places[batch]
-                column = self._columns[batch] = file.batch(number).column(self._name)
-            taken.append(column[place].as_py())
-        return taken
-
-
-class ArrowFile:
-    """An uncompressed Arrow IPC file with exactly the columns of ``schema``, opened for reading
-    batch by batch.
-
-    ``starts``: the first row of each batch, then the number of rows, ``(batches + 1,)`` int64. Only
-    the columns named in ``nulls`` may hold nulls.
+    ``starts``: the first row of each batch, then the number of rows, ``(batches + 1,)`` int64;
+    ``file_starts``: those of each file. Only the columns named in ``nulls`` may hold nulls.
 
     Raises:
-        InputError: not such a file, or a damaged one; the message of the former ends with ``do``.
+        InputError: not such a file, or a damaged one; the message ends with ``do``.
     """
 
     def __init__(
-        self, path: Path, schema: pa.Schema, *, do: str, nulls: frozenset[str] = frozenset()
+        self,
+        paths: Iterable[Path],
+        schema: pa.Schema,
+        *,
+        do: str = AGAIN,
+        nulls: frozenset[str] = frozenset(),
     ) -> None:
-        self.path, self._do, self._nulls = path, do, nulls
+        self._schema, self._do, self._nulls = schema, do, nulls
+        self._batches: list[tuple[Path, pa.RecordBatch]] = []
+        files = []
+        for path in paths:
+            batches = self._open(path)
+            files.append(sum(batch.num_rows for batch in batches))
+            self._batches += [(path, batch) for batch in batches]
+        sizes = [batch.num_rows for _, batch in self._batches]
+        self.starts = np.cumsum([0, *sizes], dtype=np.int64)
+        self.file_starts = np.cumsum([0, *files], dtype=np.int64)
+        self._checked = np.zeros(len(sizes), dtype=bool)
+
+    def _open(self, path: Path) -> list[pa.RecordBatch]:
+        """Map the batches of a file, whose columns lie within it: none is compressed or cut."""
         try:
             whole = pa.memory_map(str(verified(path))).read_buffer()
             reader = ipc.open_file(whole)
-            if reader.schema != schema:
-                raise self._refused(
-                    f"columns {', '.join(schema.names)}",
-                    ", ".join(map(str, reader.schema)) or "no columns",
-                )
-            self._batches = [
-                reader.get_batch(number) for number in range(reader.num_record_batches)
-            ]
+            if reader.schema != self._schema:
+                there = ", ".join(map(str, reader.schema)) or "no columns"
+                raise self._refused(path, f"columns {', '.join(self._schema.names)}", there)
+            batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
         except (pa.ArrowException, OSError) as error:
-            raise self._refused("a whole Arrow file", str(error).splitlines()[0]) from error
-        self.starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)], dtype=np.int64)
-        self._check_places(whole)
-        self._checked = np.zeros(len(self._batches), dtype=bool)
+            raise self._refused(path, "a whole Arrow file", str(error).splitlines()[0]) from error
+        first, last = whole.address, whole.address + whole.size
+        columns = chain.from_iterable(batch.columns for batch in batches)
+        for buffer in chain.from_iterable(column.buffers() for column in columns):
+            if buffer is not None and buffer.size:
+                within = first <= buffer.address <= last - buffer.size
+                if not within:
+                    raise self._refused(path, "uncompressed columns", "columns outside the file")
+        return batches
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -258,8 +235,8 @@ class ArrowFile:
         return len(self._batches)
 
     def batch(self, number: int) -> pa.RecordBatch:
-        """Return one batch, checked on first access."""
-        batch = self._batches[number]
+        """Return one batch, verified on first access."""
+        path, batch = self._batches[number]
         if not self._checked[number]:
             try:
                 batch.validate(full=True)  # offsets at any depth, and UTF-8
@@ -269,41 +246,41 @@ class ArrowFile:
                     _check_nulls(column)
                 _check_lengths(batch)
             except (pa.ArrowException, ValueError) as error:
-                raise self._refused(
-                    "a whole Arrow file", f"{str(error).splitlines()[0]} in batch {number}"
-                ) from error
+                fault = f"{str(error).splitlines()[0]} in batch {number}"
+                raise self._refused(path, "a whole Arrow file", fault) from error
             self._checked[number] = True
         return batch
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return map(self.batch, range(len(self._batches)))
 
-    def _check_places(self, whole: pa.Buffer) -> None:
-        """Check that all columns lie within the file: none is compressed or cut."""
-        buffers = (
-            buffer
-            for batch in self._batches
-            for column in batch.columns
-            for buffer in column.buffers()
-            if buffer is not None and buffer.size
-        )
-        last = whole.address + whole.size
-        if any(not whole.address <= held.address <= last - held.size for held in buffers):
-            raise self._refused("uncompressed columns", "columns outside the file")
+    def at(self, rows: np.ndarray) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Yield the batch of each row, and its place there, in the given order.
 
-    def _refused(self, wanted: str, found: str) -> InputError:
-        return bad_input(self.path, wanted=wanted, found=found, do=self._do)
+        Raises:
+            InputError: the file of one of them is damaged.
+        """
+        return ((self.batch(number), place) for number, place in self._places(rows))
 
+    def texts(self, column: str, rows: np.ndarray) -> list[str]:
+        """Return the texts of a column at these rows, in the given order.
 
-def read_arrow(
-    path: Path, schema: pa.Schema, *, do: str, nulls: frozenset[str] = frozenset()
-) -> pa.Table:
-    """Map a whole file, checked as by ``ArrowFile``; values are copied only on access.
+        Raises:
+            InputError: as ``at``.
+        """
+        places = self._places(rows)
+        numbers = {number for number, _ in places}
+        columns = {number: self.batch(number)[column] for number in numbers}
+        return [columns[number][place].as_py() for number, place in places]
 
-    Raises:
-        InputError: as ``ArrowFile``.
-    """
-    return pa.Table.from_batches(ArrowFile(path, schema, do=do, nulls=nulls), schema)
+    def _places(self, rows: np.ndarray) -> list[tuple[int, int]]:
+        """Return the number of each row's batch, and its place there."""
+        numbers = np.searchsorted(self.starts, rows, side="right") - 1
+        places = rows - self.starts[numbers]
+        return list(zip(numbers.tolist(), places.tolist(), strict=True))
+
+    def _refused(self, path: Path, wanted: str, found: str) -> InputError:
+        return bad_input(path, wanted=wanted, found=found, do=self._do)
 
 
 def _check_nulls(array: pa.Array) -> None:

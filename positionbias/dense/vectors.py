@@ -32,7 +32,7 @@ from positionbias.core.manifest import Manifest, manifest_path, read_manifest
 from positionbias.core.rows import counted_rows
 from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import CACHE, verified
-from positionbias.core.shards import ArrowFile, Strings, read_arrow
+from positionbias.core.shards import ArrowFiles, check_count
 from positionbias.core.shown import Shown
 from positionbias.core.splitter import remark_other_splitter
 from positionbias.dense.nearest import Block
@@ -69,8 +69,8 @@ class _Content:
 class Vectors(Shown):
     """Vectors of one collection's passages by one model, opened for reading.
 
-    ``dimension``: the width of a vector; ``len``: their number; ``missing``: passages without one;
-    ``ids``: the passages' ids by row (``ids.take(rows)``).
+    ``dimension``: the width of a vector; ``len``: their number; ``missing``: passages without
+    one.
 
     Raises:
         InputError: not such a folder, or not a whole one.
@@ -145,33 +145,18 @@ class Vectors(Shown):
     # -- ids ---------------------------------------------------------------------------------------
 
     @cached_property
-    def ids(self) -> Strings:
-        """Return the passages' ids by row, from the mapped file."""
-        return Strings([self._id_file], "passage_id")
-
-    @cached_property
-    def _id_file(self) -> ArrowFile:
-        file = ArrowFile(self.path / IDS, ID_COLUMN, do=_AGAIN)
-        self._check_ids(len(file))
-        return file
+    def _ids(self) -> ArrowFiles:
+        ids = ArrowFiles([self.path / IDS], ID_COLUMN, do=_AGAIN)
+        check_count(self.path / IDS, "passage ids", len(self), len(ids))
+        return ids
 
     def id_column(self, first: int, last: int) -> pa.ChunkedArray:
         """Return the ids of a range of rows."""
-        file = self._id_file
-        begin, end = np.searchsorted(file.starts, [first, last], side="right").tolist()
-        batches = [
-            file.batch(number).column("passage_id")
-            for number in range(begin - 1, min(end, file.batches))
-        ]
-        return pa.chunked_array(batches, pa.string()).slice(
-            first - int(file.starts[begin - 1]), last - first
-        )
-
-    def _check_ids(self, found: int) -> None:
-        if found != len(self):
-            raise bad_input(
-                self.path / IDS, wanted=f"{len(self):,} passage ids", found=f"{found:,}", do=_AGAIN
-            )
+        ids = self._ids
+        begin, end = np.searchsorted(ids.starts, [first, last], side="right").tolist()
+        batches = map(ids.batch, range(begin - 1, min(end, ids.batches)))
+        column = pa.chunked_array([batch.column(0) for batch in batches], pa.string())
+        return column.slice(first - int(ids.starts[begin - 1]), last - first)
 
     def by_descending_id(self) -> np.ndarray:
         """Return the rows in descending order of their ids ``(n,)`` int64: the tie rule. 20 bytes a
@@ -181,13 +166,11 @@ class Vectors(Shown):
 
     @cached_property
     def _descending(self) -> np.ndarray:
-        ids = read_arrow(self.path / IDS, ID_COLUMN, do=_AGAIN).column("passage_id")
-        self._check_ids(len(ids))
-        return descending_rows(ids)
+        return descending_rows(self.id_column(0, len(self)))
 
     def ids_at(self, rows: np.ndarray) -> list[str]:
         """Return the ids of the passages at these rows."""
-        return self.ids.take(rows)
+        return self._ids.texts("passage_id", rows)
 
     # -- vectors -----------------------------------------------------------------------------------
 

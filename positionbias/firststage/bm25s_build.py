@@ -40,7 +40,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.files import read_json, remove
 from positionbias.core.json_text import JsonObject
 from positionbias.core.progress import step
-from positionbias.core.shards import ArrowFile, read_shard
+from positionbias.core.shards import ArrowFiles, read_shard
 from positionbias.core.steps import MapShards, make_shards
 from positionbias.firststage.passage_order import places_by_id
 from positionbias.firststage.settings import Bm25Settings
@@ -243,7 +243,7 @@ def check_bm25s(folder: Path, settings: Bm25Settings, passages: int) -> None:
     Raises:
         ValueError, OSError, InputError: they do not.
     """
-    terms = ArrowFile(folder / TERMS, _TERM, do="it is built again")
+    terms = ArrowFiles([folder / TERMS], _TERM, do="it is built again")
     data, rows, starts, places, bests = (
         np.load(folder / name, mmap_mode="r") for name in (DATA, INDICES, INDPTR, PLACES, BESTS)
     )

@@ -29,7 +29,7 @@ from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Query
 from positionbias.core.seeds import key64, keys64
-from positionbias.core.shards import Strings, open_shard, read_shard
+from positionbias.core.shards import read_shard
 from positionbias.core.steps import MapShards
 from positionbias.formats.sources import Source
 
@@ -209,14 +209,13 @@ def _text_tables(place: tuple[str, str]) -> tuple[_TextTable, _TextTable]:
     queries = _training_queries(collection)
     ids = [query.query_id for query in queries]
     by_query = _sorted(keys64(0, _HASH, [query.text.encode() for query in queries]))
-    shards = [open_shard(path) for path in collection.shard_paths]
     hashes, rows = (
         np.load(collection.path / _TABLE / f"{part}.npy", mmap_mode="r")
         for part in ("hashes", "rows")
     )
     return (
         _TextTable(*by_query, lambda rows: [ids[row] for row in rows.tolist()]),
-        _TextTable(hashes, rows, Strings(shards, "passage_id").take),
+        _TextTable(hashes, rows, collection.passage_ids_at),
     )
 
 

@@ -38,8 +38,14 @@ from positionbias.core.manifest import (
 from positionbias.core.rank_order import Ranking
 from positionbias.core.run import Run
 from positionbias.core.schema import Count, read_as
-from positionbias.core.seal import MANIFEST, verified
-from positionbias.core.shards import CHECKSUM_MODULUS, ArrowFile, rows_checksum
+from positionbias.core.seal import MANIFEST
+from positionbias.core.shards import (
+    CHECKSUM_MODULUS,
+    ArrowFiles,
+    check_count,
+    rows_checksum,
+    shard_files,
+)
 from positionbias.core.steps import MapShards, make_shards
 from positionbias.ranking.teacher_files import read_teacher_file, teacher_name
 
@@ -190,35 +196,15 @@ class _Stored(Mapping[str, Ranking]):
     """
 
     def __init__(self, path: Path, shards: int, queries: int) -> None:
-        # by number: shard 100,000 has one more digit
-        paths = sorted(
-            (path / "scores").glob("[0-9]*.arrow"), key=lambda shard: (len(shard.name), shard.name)
-        )
-        if len(paths) != shards:
-            raise bad_input(
-                path, wanted=f"{shards} shards of scores", found=str(len(paths)), do=_AGAIN
-            )
-        files = [ArrowFile(verified(shard), _SCORES, do=_AGAIN) for shard in paths]
-        self._batches = [batch for file in files for batch in file]
-        self._starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)], dtype=np.int64)
-        ids = (
-            query_id for batch in self._batches for query_id in batch.column("query_id").to_pylist()
-        )
+        self._stored = ArrowFiles(shard_files(path / "scores", shards), _SCORES, do=_AGAIN)
+        ids = (query_id for batch in self._stored for query_id in batch["query_id"].to_pylist())
         self._rows = {query_id: row for row, query_id in enumerate(ids)}
-        if len(self._rows) != queries:
-            raise bad_input(
-                path,
-                wanted=f"scores of {queries:,} queries",
-                found=f"{len(self._rows):,}",
-                do=_AGAIN,
-            )
+        check_count(path, "scored queries", queries, len(self._rows))
 
     def __getitem__(self, query_id: str) -> Ranking:
-        row = self._rows[query_id]
-        place = int(np.searchsorted(self._starts, row, side="right")) - 1
-        batch, at = self._batches[place], row - int(self._starts[place])
-        scores = batch.column("scores")[at].values.to_numpy(zero_copy_only=False)
-        return Ranking(query_id, batch.column("passage_ids")[at].values.to_pylist(), scores)
+        batch, row = next(self._stored.at(np.array([self._rows[query_id]])))
+        scores = batch["scores"][row].values.to_numpy(zero_copy_only=False)
+        return Ranking(query_id, batch["passage_ids"][row].values.to_pylist(), scores)
 
     def __contains__(self, query_id: object) -> bool:
         return query_id in self._rows

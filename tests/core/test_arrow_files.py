@@ -14,7 +14,7 @@ import pyarrow.ipc as ipc
 import pytest
 
 from positionbias.core.errors import InputError
-from positionbias.core.shards import ArrowFile, read_arrow
+from positionbias.core.shards import ArrowFiles
 
 TEXT = pa.schema([("id", pa.string()), ("text", pa.string())])
 LISTS = pa.schema(
@@ -35,12 +35,13 @@ def write(path: Path, schema: pa.Schema, *tables: dict[str, list], **options: ob
 
 
 def read(path: Path, schema: pa.Schema = TEXT, nulls: frozenset[str] = frozenset()) -> list[dict]:
-    return read_arrow(path, schema, do="make it again", nulls=nulls).to_pylist()
+    batches = ArrowFiles([path], schema, do="make it again", nulls=nulls)
+    return [row for batch in batches for row in batch.to_pylist()]
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     path = write(tmp_path / "f.arrow", TEXT, TEXTS, {"id": [], "text": []}, TEXTS)
-    file = ArrowFile(path, TEXT, do="")
+    file = ArrowFiles([path], TEXT)
     assert (len(file), file.batches, file.starts.tolist()) == (6, 3, [0, 3, 3, 6])
     assert [row["text"] for row in read(path)] == ["one", "", "three"] * 2
     listed = read(write(tmp_path / "g.arrow", LISTS, MANY), LISTS, frozenset({"scores"}))

@@ -225,7 +225,7 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "ids cut": (lambda folder: cut(folder / "ids.arrow"), "ids.arrow: wanted a whole Arrow file"),
     "no ids": (
         lambda folder: no_ids(folder / "ids.arrow"),
-        "ids.arrow: wanted 60 passage ids; found 0",
+        "ids.arrow: wanted 60 passage ids, as its manifest says; found 0",
     ),
     "a manifest without the width": (damaged_manifest, "missing required field `dimension`"),
 }

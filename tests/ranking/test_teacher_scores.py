@@ -106,7 +106,7 @@ def test_what_is_not_whole_is_one_line(tmp_path: Path) -> None:
         open_teacher_scores(teacher.path).scores("q1", ["a"])
     shard.unlink()
     reseal(teacher.path)
-    with pytest.raises(InputError, match="wanted 2 shards of scores; found 1"):
+    with pytest.raises(InputError, match="wanted 2 shards, as its manifest says; found 1"):
         open_teacher_scores(teacher.path).ranked("q1", 1)
     reseal(teacher.path, lambda record: record["content"].pop("order_only"))
     with pytest.raises(InputError, match="missing required field `order_only`"):
