@@ -27,7 +27,7 @@ def _once_each(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
     return record
 
 
-DECODER = json.JSONDecoder(object_pairs_hook=_once_each)
+_DECODER = json.JSONDecoder(object_pairs_hook=_once_each)
 
 
 def parse_json(text: str) -> Any:
@@ -39,7 +39,7 @@ def parse_json(text: str) -> Any:
         RecursionError: nested beyond Python's stack.
     """
     try:
-        value, end = DECODER.scan_once(text, 0)  # type: ignore[attr-defined]
+        value, end = _DECODER.scan_once(text, 0)  # type: ignore[attr-defined]
     except StopIteration:  # no value at its start, perhaps white space
         end = -1
-    return value if end == len(text) else DECODER.decode(text)  # slower, but knows the error
+    return value if end == len(text) else _DECODER.decode(text)  # slower, but knows the error

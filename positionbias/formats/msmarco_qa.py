@@ -10,43 +10,38 @@ Every selected passage of a row gets each distinct answer of the row, without of
 "well_formed" (a JSON list), ``query_type`` its field "type" [decision]. Rows of one query in a
 split are one query. URLs are not kept.
 
-Blocks of rows are read twice, in parallel: first everything but the texts goes to the work folder,
-with two 64-bit hashes of each passage; then each block writes the passages that no earlier row has;
-then the records of a split are written, a query at a time. Memory: one block per worker (about 100
-MB), 64 bytes per (query, passage) pair while duplicates are found, 25 bytes per query, and the rows
-of queries with several rows; 0.65 GB measured for v2.1's size with one worker. A compressed v2.1
-file needs its unpacked size on the work folder's disk.
+Rows are read once, in one process. In memory are 16 bytes a passage, and a split's rows without
+their passages' texts: about 1 kB a query.
 """
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from dataclasses import asdict, dataclass
+from itertools import compress, islice
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import CollectionWriter, create_collection
+from positionbias.core.collection_writer import SplitWriter, Texts, create_collection
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import remove
-from positionbias.core.input_state import content_digest, file_state, unchanged
-from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, Provenance, input_ref
+from positionbias.core.input_state import content_digest, unchanged
+from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track
-from positionbias.core.records import Passage
-from positionbias.core.seeds import key64
-from positionbias.core.shards import Shard, write_shard
+from positionbias.core.records import Answer, Qrel, Query
+from positionbias.core.seeds import keys64
 from positionbias.core.split_tables import KIND
-from positionbias.core.steps import MapShards, make_shards
 from positionbias.formats.imported import counted, told
+from positionbias.formats.key_map import KeyMap
 from positionbias.formats.msmarco import LICENCE
-from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, write_rows, write_split
-from positionbias.formats.msmarco_qa_rows import checked_rows, qa_blocks
-from positionbias.formats.row_blocks import RowBlock
+from positionbias.formats.msmarco_qa_rows import UNKNOWN, Row, qa_rows
 
 SPLITS = ("train", "validation", "test")
+NO_ANSWER = "No Answer Present."
 _COMMAND = "import msmarco-qa"
 _NOTES = (
     "Passages with identical text are one passage, named by a hash of the text.",
@@ -54,14 +49,30 @@ _NOTES = (
     "Every distinct answer belongs to every selected passage of its row, without offsets; "
     "wellFormedAnswers and query_type are fields of the query.",
 )
+_ROWS = 512  # read together
+# the purposes that key two hashes of a text: its id, and what shows that two texts share one
+_PASSAGE_ID, _CHECK = "msmarco qa passage id", "msmarco qa passage check"
+_MARKS = {1: "selected", 0: "not_selected", UNKNOWN: "not_judged"}
+_COUNTED = (  # named, so that zeros are shown too
+    "queries",
+    "rows",
+    "merged_rows",
+    *_MARKS.values(),
+    "rows_without_answers",
+    "no_answer_present",
+    "empty_answers",
+    "repeated_answers",
+    "answers_without_selected_passage",
+    "rows_without_type",
+)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class PassageCounts:
     """Counts of passages read and of distinct passages."""
 
-    read: int
-    distinct: int
+    read: int = 0
+    distinct: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +91,7 @@ def import_msmarco_qa(
     out: Path | str,
     *,
     selected_only: bool = False,
-    map_shards: MapShards = map,
     overwrite: bool = False,
-    provenance: Provenance | None = None,
 ) -> Collection:
     """Make a collection from the releases' files, given by split: train, validation, test.
 
@@ -99,165 +108,165 @@ def import_msmarco_qa(
             f"FILE, --validation, --test: wanted files of {', '.join(SPLITS)}; found "
             f"{', '.join(files) or 'none'}"
         )
-    out, settings = Path(out), {"selected_only": selected_only}
-    sources = [_Source(split, Path(path)) for split in SPLITS for path in files.get(split, ())]
-    job: JsonObject = {
-        "command": _COMMAND,
-        "settings": settings,
-        "inputs": [source.state() for source in sources],
-    }
+    out = Path(out)
+    sources = {split: [Path(path) for path in files[split]] for split in SPLITS if split in files}
+    inputs = [
+        input_ref(split, path, content_digest(path), artefact=out)
+        for split, paths in sources.items()
+        for path in paths
+    ]
     with (
-        create_collection(out, overwrite=overwrite, job=job) as writer,
-        unchanged(source.path for source in sources),
+        create_collection(out, overwrite=overwrite) as writer,
+        unchanged(path for paths in sources.values() for path in paths),
     ):
-        work = writer.folder / "rows"
-        recorded = _record(sources, work, map_shards)
-        pairs = _add_passages(writer, sources, recorded, work, map_shards)
-        counts = {}
-        for split in SPLITS:
-            paths = [(source.path, path) for source, path in recorded if source.split == split]
-            if any(source.split == split for source in sources):
-                counts[split] = write_split(writer.split(split), paths, selected_only=selected_only)
-        remove(work)
+        known, passages, counts = KeyMap(), PassageCounts(), {}
+        for split, paths in sources.items():
+            rows = _Split(split, known, passages)
+            for path in paths:
+                writer.add_texts(rows.passages(path))
+            counts[split] = rows.write(writer.split(split), selected_only=selected_only)
         writer.finish(
             Manifest(
                 kind=KIND,
                 name=out.name,
                 command=_COMMAND,
-                settings=settings,
-                inputs=tuple(
-                    input_ref(source.split, source.path, content_digest(source.path), artefact=out)
-                    for source in sources
-                ),
+                settings={"selected_only": selected_only},
+                inputs=tuple(inputs),
                 licence=LICENCE,
                 notes=_NOTES,
-                content={"source": asdict(QaSource("msmarco-qa", pairs, counts))},
-                provenance=provenance or {},
+                content={"source": asdict(QaSource("msmarco-qa", passages, counts))},
             )
         )
-    remarks = [f"{pairs.read:,} passages read, {pairs.distinct:,} distinct"]
-    for split, rows in counts.items():
-        remarks.append(f"{split}: {counted({what: rows[what] for what in rows if rows[what]})}")
+    remarks = [f"{passages.read:,} passages read, {passages.distinct:,} distinct"]
+    for split, numbers in counts.items():
+        remarks.append(f"{split}: {counted({what: n for what, n in numbers.items() if n})}")
     return told(Collection(out), remarks)
 
 
-@dataclass(slots=True)
-class _Source:
-    """One file and its split. Blocks that are byte ranges are kept; blocks that carry bytes are
-    read again.
+class _Kept(NamedTuple):
+    """A row without its passages' texts; a passage's number is its id, written in hexadecimal
+    elsewhere.
     """
 
-    split: str
-    path: Path
-    kept: list[RowBlock] = field(default_factory=list)
+    query: str
+    query_type: str | None
+    answers: list[str] | None
+    well_formed: list[str]
+    passages: np.ndarray
+    selected: bytes
 
-    def state(self) -> JsonObject:
-        return {"split": self.split, **file_state(self.path)}
-
-    def blocks(self, work: Path) -> Iterator[RowBlock]:
-        found = self.kept or qa_blocks(self.path, work / "unpacked")
-        if isinstance(found, list):
-            self.kept = found
-        yield from found
+    def marks(self) -> Iterator[tuple[int, int]]:
+        """Yield each passage with its mark."""
+        marks = np.frombuffer(self.selected, np.int8).tolist()
+        return zip(self.passages.tolist(), marks, strict=True)
 
 
-def _record(
-    sources: Sequence[_Source], work: Path, map_shards: MapShards
-) -> list[tuple[_Source, Path]]:
-    """Store everything but the texts in the work folder, block by block; return each file with its
-    source.
+class _Split:
+    """The rows of a split by query; ``known`` has the passages written before, and ``counts``
+    counts them.
     """
-    work.mkdir(exist_ok=True)
-    remove(work / "unpacked")  # from an interrupted run
-    origin: list[_Source] = []  # the source of each block handed out
 
-    def blocks() -> Iterator[RowBlock]:
-        for source in sources:
-            for block in source.blocks(work):
-                origin.append(source)
-                yield block
+    def __init__(self, name: str, known: KeyMap, counts: PassageCounts) -> None:
+        self._name, self._known, self._counts = name, known, counts
+        self._rows: dict[str, list[_Kept]] = {}
 
-    done = make_shards(dict[str, int], write_rows, blocks(), partial(_rows_path, work), map_shards)
-    filled = set()
-    for index, facts in enumerate(track(done, "reading", unit="blocks")):
-        if facts["rows"]:
-            filled.add(origin[index].path)
-    for source in sources:
-        if source.path not in filled:
+    def passages(self, path: Path) -> Iterator[Texts]:
+        """Read a file; yield the passages that no row before has.
+
+        Raises:
+            InputError: as ``qa_rows``, no row, or a query id with two texts.
+        """
+        rows = track(qa_rows(path), f"{self._name}, {path.name}", unit="rows")
+        first = True
+        while batch := list(islice(rows, _ROWS)):
+            first = False
+            texts = [text.encode() for row in batch for text in row.passages]
+            ids = keys64(0, _PASSAGE_ID, texts)
+            new, shared = self._known.add(ids, keys64(0, _CHECK, texts))
+            if shared.any():
+                found = f"two texts of the id {_name(ids[shared][0])!r}"
+                raise bad_input(path, wanted="an id for each text", found=found, do="drop one")
+            ends = np.cumsum([len(row.passages) for row in batch])
+            for row, passages in zip(batch, np.split(ids, ends[:-1]), strict=True):
+                self._keep(path, row, passages.copy())
+            self._counts.read += len(texts)
+            self._counts.distinct += int(new.sum())
+            yield [_name(key).encode() for key in ids[new].tolist()], list(compress(texts, new))
+        if first:
+            wanted = "rows of an MS MARCO QA release"
+            raise bad_input(path, wanted=wanted, found="none", do="check the path")
+
+    def _keep(self, path: Path, row: Row, passages: np.ndarray) -> None:
+        rows = self._rows.setdefault(row.query_id, [])
+        if rows and rows[0].query != row.query:
+            texts = f"{_short(rows[0].query)} and {_short(row.query)}"
             raise bad_input(
-                source.path,
-                wanted="rows of an MS MARCO QA release",
-                found="none",
-                do="check the path",
+                path,
+                wanted="one text per query id",
+                found=f"two for {row.query_id!r}: {texts}",
+                do="give files that belong together",
             )
-    return [(source, _rows_path(work, index)) for index, source in enumerate(origin)]
+        selected = np.array(row.selected, np.int8).tobytes()
+        rows.append(_Kept(*row[1:5], passages, selected))
+
+    def write(self, writer: SplitWriter, *, selected_only: bool) -> Mapping[str, int]:
+        """Write the queries with their judgements and answers; return their counts."""
+        counts = Counter(dict.fromkeys(_COUNTED, 0))
+        grades = (1,) if selected_only else (0, 1)
+        for query_id, rows in self._rows.items():
+            marks = _marks(rows)
+            counts.update(_MARKS[mark] for mark in marks.values())
+            writer.add(
+                [_query(query_id, rows, counts)],
+                [Qrel(query_id, _name(key), marks[key]) for key in marks if marks[key] in grades],
+                [Answer(query_id, _name(key), text) for key, text in _answers(rows, counts)],
+            )
+        return dict(counts)
 
 
-def _rows_path(work: Path, index: int) -> Path:
-    return work / f"{index:05d}.arrow"
+def _name(key: int) -> str:
+    return f"p{key:016x}"
 
 
-def _add_passages(
-    writer: CollectionWriter,
-    sources: Sequence[_Source],
-    recorded: Sequence[tuple[_Source, Path]],
-    work: Path,
-    map_shards: MapShards,
-) -> PassageCounts:
-    """Write each distinct text once, at its first place; one shard per block."""
-    hashes = [pair_hashes(path) for _, path in recorded]
-    ends = np.cumsum([len(found) for found in hashes], dtype=np.int64)
-    first = first_places(np.concatenate(hashes) if hashes else np.empty((0, 2), np.uint64))
-    del hashes
-    blocks = (block for source in sources for block in source.blocks(work))
-    items = (_Kept(*item) for item in zip(blocks, np.split(first, ends[:-1]), strict=True))
-    for _ in track(
-        writer.add_shards(Shard, _write_passages, items, map_shards),
-        "passages",
-        len(recorded),
-        unit="blocks",
-    ):
-        pass
-    return PassageCounts(len(first), int(first.sum()))
+def _query(query_id: str, rows: Sequence[_Kept], counts: Counter[str]) -> Query:
+    counts["queries"] += 1
+    counts["rows"] += len(rows)
+    counts["merged_rows"] += len(rows) - 1
+    counts["rows_without_type"] += sum(row.query_type is None for row in rows)
+    query_type = next((row.query_type for row in rows if row.query_type), None)
+    fields = {"type": query_type} if query_type else {}
+    well_formed = list(dict.fromkeys(text for row in rows for text in row.well_formed))
+    if well_formed:
+        fields["well_formed"] = json.dumps(well_formed, ensure_ascii=False)
+    return Query(query_id, rows[0].query, fields)
 
 
-def first_places(hashes: np.ndarray) -> np.ndarray:
-    """Return a mask of the first occurrence of each row of ``(n, 2)``: ``(n,)`` bool.
-
-    All 128 bits count. Two texts with one 64-bit id are both kept, and the collection's index
-    refuses them, so neither is lost silently (1 chance in 400,000 for 10 million passages).
-    """
-    order = np.lexsort((hashes[:, 1], hashes[:, 0]))  # stable
-    ordered = hashes[order]
-    new = np.ones(len(order), bool)
-    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
-    first = np.zeros(len(order), bool)
-    first[order[new]] = True
-    return first
+def _marks(rows: Sequence[_Kept]) -> dict[int, int]:
+    """Return ``is_selected`` of each passage of a query; for a repeated text, the highest."""
+    marks: dict[int, int] = {}
+    for row in rows:
+        for passage, mark in row.marks():
+            marks[passage] = max(mark, marks.get(passage, UNKNOWN))
+    return marks
 
 
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """A block and the mask of its first occurrences: ``(passages,)`` bool."""
-
-    block: RowBlock
-    first: np.ndarray
-
-    def fingerprint(self) -> str:
-        return f"{self.block.fingerprint()} {np.packbits(self.first).tobytes().hex()}"
-
-    def passages(self) -> Iterator[Passage]:
-        place = 0
-        for number, row in checked_rows(self.block):
-            if place + len(row.passages) > len(self.first):
-                raise self.block.bad_row(
-                    number, wanted="an unchanged file", found="more rows", do="run again"
-                )
-            for candidate in row.passages:
-                if self.first[place]:
-                    yield Passage(f"p{key64(0, PASSAGE_ID, candidate.text):016x}", candidate.text)
-                place += 1
+def _answers(rows: Sequence[_Kept], counts: Counter[str]) -> dict[tuple[int, str], None]:
+    """Return (passage, answer) for each distinct answer and selected passage of a row."""
+    answers: dict[tuple[int, str], None] = {}
+    for row in rows:
+        counts["rows_without_answers"] += row.answers is None
+        every = row.answers or []
+        texts = [text for text in every if text and text != NO_ANSWER]
+        counts["no_answer_present"] += every.count(NO_ANSWER)
+        counts["empty_answers"] += every.count("")
+        distinct = dict.fromkeys(texts)
+        counts["repeated_answers"] += len(texts) - len(distinct)
+        selected = [passage for passage, mark in row.marks() if mark == 1]
+        if not selected:
+            counts["answers_without_selected_passage"] += len(distinct)
+        answers.update(dict.fromkeys((passage, text) for passage in selected for text in distinct))
+    return answers
 
 
-def _write_passages(item: _Kept, target: Path) -> Shard:
-    return write_shard(target, item.passages())
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:39]}…")

@@ -1,9 +1,9 @@
-"""Read the three published layouts of the MS MARCO QA releases as blocks of checked rows.
+"""Read the three published layouts of the MS MARCO QA releases as checked rows.
 
 - v1.1: JSON lines, a row a line. (v2.1 after Microsoft's own conversion and the Hub's JSON export
   look the same.)
-- v2.1: column-oriented JSON. A compressed file is first unpacked into the work folder, as its
-  columns follow one another.
+- v2.1: column-oriented JSON, as pandas writes it: ``{"query": {"0": "…", …}, "passages": …}``. The
+  columns follow one another, so the file is read at one place for each column.
 - the Hub's Parquet: lists, and passages as an object of three lists.
 
 A file's first bytes identify its layout.
@@ -11,39 +11,37 @@ A file's first bytes identify its layout.
 
 from __future__ import annotations
 
-import shutil
+import re
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from positionbias.core.blocks import BLOCK_BYTES, file_blocks
+import ijson
+
+from positionbias.core.blocks import file_blocks
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
-from positionbias.formats.json_columns import column_blocks, has_columns
 from positionbias.formats.json_lines import FIX, Bad, named, text_of
-from positionbias.formats.row_blocks import LineRows, RowBlock, parquet_blocks
+from positionbias.formats.row_blocks import LineRows, parquet_blocks
 
 COLUMNS = ("answers", "passages", "query", "query_id", "query_type", "wellFormedAnswers")
 _REQUIRED = ("passages", "query", "query_id")
 UNKNOWN = -1  # written by the Hub where is_selected is absent
 _HEAD = 1 << 16
 _WHAT = "an MS MARCO QA release"
-
-
-class Candidate(NamedTuple):
-    """A passage that the annotator saw; ``selected`` is 1, 0, or -1 where the release does not
-    say.
-    """
-
-    text: str
-    selected: int
+_BY_COLUMNS = "column-oriented JSON"
+_FIRST_COLUMN = re.compile(rb'\s*\{\s*"[^"\\]*"\s*:\s*\{\s*(?:"[0-9]+"\s*:|\})')
 
 
 class Row(NamedTuple):
-    """A query of the releases; ``answers`` is None where the release has none (its evaluation
-    files).
+    """A query of the releases, with the ``passages`` that its annotator saw; ``selected`` is 1, 0,
+    or -1 where the release does not say.
+
+    ``answers`` is None where the release has none (its evaluation files).
     """
 
     query_id: str
@@ -51,53 +49,66 @@ class Row(NamedTuple):
     query_type: str | None
     answers: list[str] | None
     well_formed: list[str]
-    passages: list[Candidate]
+    passages: list[str]
+    selected: list[int]
 
 
-def qa_blocks(path: Path | str, work: Path, size: int = BLOCK_BYTES) -> Iterable[RowBlock]:
-    """Return a release file's rows in blocks of about ``size`` bytes; a compressed file may be
-    unpacked in ``work``.
-
-    The result is a list if finding the blocks took a pass through the file; each block is then only
-    byte ranges.
+def qa_rows(path: Path | str) -> Iterator[Row]:
+    """Yield the rows of a release's file.
 
     Raises:
-        InputError: no such file, an empty one, none of the three layouts, or a malformed file.
+        InputError: no such file, an empty one, none of the three layouts, or an invalid row (with
+            its place): a missing key, one of another type, or text with half a surrogate pair.
     """
     with input_errors(path, wanted=_WHAT), open_bytes(path) as handle:
         head = handle.read(_HEAD)
+    blocks: Iterable[Any]
     if head.startswith(b"PAR1"):
-        return parquet_blocks(path, COLUMNS, _REQUIRED, size)
-    if has_columns(head):
-        return column_blocks(_plain(Path(path), work), COLUMNS, source=str(path), size=size)
-    if not head.strip():
+        blocks = parquet_blocks(path, COLUMNS, _REQUIRED)
+    elif _FIRST_COLUMN.match(head):
+        blocks = [_ColumnRows(path)]
+    elif not head.strip():
         raise bad_input(path, wanted=_WHAT, found="an empty file", do="check the path")
-    return map(LineRows, file_blocks(path, size))
+    else:
+        blocks = map(LineRows, file_blocks(path))
+    for block in blocks:
+        for number, record in block.rows():
+            yield _Reader(partial(block.bad_row, number)).row(record)
 
 
-def _plain(path: Path, work: Path) -> Path:
-    """Return the file itself, or its unpacked copy."""
-    with input_errors(path, wanted=_WHAT), open(path, "rb") as raw, open_bytes(path) as handle:
-        start = handle.read(4)
-        if raw.read(4) == start:
-            return path
-        work.mkdir(parents=True, exist_ok=True)
-        unpacked = work / f"{len(list(work.iterdir())):05d}.json"
-        with open(unpacked, "wb") as target:
-            target.write(start)
-            shutil.copyfileobj(handle, target, 1 << 20)
-    return unpacked
+class _ColumnRows(NamedTuple):
+    """The rows of column-oriented JSON."""
 
+    path: Path | str
 
-def checked_rows(block: RowBlock) -> Iterator[tuple[int, Row]]:
-    """Yield the rows of a block with their numbers.
+    def rows(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield each row's number and its values by column; columns may be missing."""
+        try:
+            with ExitStack() as opened, input_errors(self.path, wanted=_WHAT):
+                columns = {}
+                for name in COLUMNS:
+                    handle = opened.enter_context(open_bytes(self.path))
+                    cells = ijson.kvitems(handle, name, use_float=True)
+                    if (first := next(cells, None)) is not None:
+                        columns[name] = chain([first], cells)
+                for pairs in zip_longest(*columns.values(), fillvalue=("no row", None)):
+                    numbers, values = zip(*pairs, strict=True)
+                    if len({*numbers}) > 1:
+                        places = zip(columns, numbers, strict=True)
+                        raise bad_input(
+                            self.path,
+                            wanted="the same rows in every column",
+                            found=", ".join(f"{name}: {number}" for name, number in places),
+                            do=FIX,
+                        )
+                    yield numbers[0], dict(zip(columns, values, strict=True))
+        except (ijson.JSONError, UnicodeDecodeError) as error:
+            found = " ".join(str(error).partition("\n")[0].split())
+            raise bad_input(self.path, wanted=_BY_COLUMNS, found=found, do=FIX) from error
 
-    Raises:
-        InputError: a missing key, one of another type, or text with half a surrogate pair (with the
-            row's place).
-    """
-    for number, record in block.rows():
-        yield number, _Reader(partial(block.bad_row, number)).row(record)
+    def bad_row(self, number: str, *, wanted: str, found: str, do: str) -> InputError:
+        """Return an error about one row."""
+        return bad_input(self.path, wanted=wanted, found=f"{found} (row {number})", do=do)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,49 +126,45 @@ class _Reader:
         if not isinstance(query_id, str) or query_id.split() != [query_id]:
             raise self.error("'query_id' as a whole number or text without spaces", named(query_id))
         query_type = record.get("query_type")
+        well_formed = record.get("wellFormedAnswers")
+        if well_formed in (None, "[]", "", ["[]"], ["[", "]"]):  # as conversions write none
+            well_formed = []
         return Row(
             self.text(query_id, "query_id"),
             self.text(record.get("query"), "query"),
             None if query_type is None else self.text(query_type, "query_type"),
             None if record.get("answers") is None else self.texts(record["answers"], "answers"),
-            self.well_formed(record.get("wellFormedAnswers")),
-            self.passages(record.get("passages")),
+            self.texts(well_formed, "wellFormedAnswers"),
+            *self.passages(record.get("passages")),
         )
 
-    def passages(self, value: Any) -> list[Candidate]:
+    def passages(self, value: Any) -> tuple[list[str], list[int]]:
+        """Return the passages' texts, and their marks."""
         if isinstance(value, dict):  # the Hub's form: an object of lists
-            texts = value.get("passage_text")
-            selected = value.get("is_selected")
-            if (
-                not isinstance(texts, list)
-                or not isinstance(selected, list | None)
-                or len(texts) != len(selected or texts)
-            ):
+            texts: Any = value.get("passage_text")
+            marks: Any = value.get("is_selected")
+            known = isinstance(texts, list) and isinstance(marks, list | None)
+            if not known or len(texts) != len(marks or texts):
                 raise self.error(
                     "'passages' with lists passage_text and is_selected of equal length", "others"
                 )
-            pairs = zip(texts, selected or [None] * len(texts), strict=True)
-            return [self.candidate(text, mark) for text, mark in pairs]
-        if not isinstance(value, list):
+            marks = marks or [None] * len(texts)
+        elif not isinstance(value, list):
             raise self.error("'passages' as a list", named(value))
-        if not all(isinstance(item, dict) for item in value):
+        elif not all(isinstance(item, dict) for item in value):
             raise self.error("'passages' as a list of objects", "something else in it")
-        return [self.candidate(item.get("passage_text"), item.get("is_selected")) for item in value]
+        else:
+            texts, marks = (
+                [item.get(name) for item in value] for name in ("passage_text", "is_selected")
+            )
+        return self.texts(texts, "passage_text"), list(map(self.mark, marks))
 
-    def candidate(self, text: Any, selected: Any) -> Candidate:
-        if selected is None:
-            selected = UNKNOWN
-        if selected not in (0, 1, UNKNOWN):
-            raise self.error("'is_selected' as 0 or 1", named(selected))
-        return Candidate(self.text(text, "passage_text"), int(selected))
-
-    def well_formed(self, value: Any) -> list[str]:
-        """Parse well-formed answers: a list, or "[]" as text for none, which a conversion may have
-        split into characters.
-        """
-        if value is None or value in ("[]", "", ["[]"], ["[", "]"]):
-            return []
-        return self.texts(value, "wellFormedAnswers")
+    def mark(self, value: Any) -> int:
+        if value is None:
+            return UNKNOWN
+        if value not in (0, 1, UNKNOWN):
+            raise self.error("'is_selected' as 0 or 1", named(value))
+        return int(value)
 
     def texts(self, value: Any, key: str) -> list[str]:
         if not isinstance(value, list):

@@ -244,7 +244,6 @@ def import_msmarco_qa(
         bool,
         Setting("Keep no judgement of grade 0 for passages that were seen and not selected."),
     ] = False,
-    engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
@@ -273,8 +272,7 @@ def import_msmarco_qa(
     from positionbias.formats.msmarco_qa import import_msmarco_qa as read
 
     files = {"train": train, "validation": validation, "test": test}
-    work = partial(read, files, out, selected_only=selected_only)
-    return engine.write(work, overwrite=overwrite)
+    return read(files, out, selected_only=selected_only, overwrite=overwrite)
 
 
 @operation

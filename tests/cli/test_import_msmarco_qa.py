@@ -30,8 +30,6 @@ def test_files_go_to_the_splits_that_were_said(run_posbias: RunPosbias, tmp_path
         "more.json",
         "--out",
         "qa",
-        "--workers",
-        "2",
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(

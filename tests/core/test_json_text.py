@@ -14,7 +14,6 @@ from positionbias.core.blocks import file_blocks
 from positionbias.core.errors import InputError
 from positionbias.core.files import read_json
 from positionbias.core.json_text import parse_json
-from positionbias.formats.json_columns import column_blocks
 from positionbias.formats.json_lines import json_lines
 from positionbias.leakage.pairs import read_pairs
 from positionbias.positions.raw_files import debias_file
@@ -26,7 +25,6 @@ READERS: dict[str, tuple[str, Callable[[Path], Any]]] = {
         '{"a": {"a": 1, "a": 2}}',
         lambda path: [list(json_lines(block)) for block in file_blocks(path)],
     ),
-    "columns": ('{"a": {"0": {"a": 1, "a": 2}}}', lambda path: column_blocks(path, ("a",))),
     "pairs": (
         '{"train_id": "1", "train_id": "2", "test_id": "a", "a": 1, "a": 2}',
         lambda path: list(read_pairs(path)),

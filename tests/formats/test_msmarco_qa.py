@@ -16,15 +16,12 @@ import pyarrow.parquet as pq
 import pytest
 import zstandard
 
-from positionbias.core import steps
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.records import Answer, Qrel, Query
 from positionbias.core.seeds import key64
-from positionbias.engine.local import map_shards
-from positionbias.formats import json_scanner, msmarco_qa, msmarco_qa_records
+from positionbias.formats import msmarco_qa
 from positionbias.formats.msmarco_qa import import_msmarco_qa
-from positionbias.formats.msmarco_qa_rows import qa_blocks
 
 LAMP = "The lamp of Orvell burns green oil."
 GATE = "Travellers pass\tthe gate at dusk.\r\nâ\x80\x99\x00"
@@ -207,15 +204,10 @@ LAYOUTS: dict[str, Callable[[Sequence[Row]], bytes]] = {
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("workers", [1, 2])
-def test_all_layouts_and_any_number_of_workers_give_the_same(
-    tmp_path: Path, layout: str, workers: int
-) -> None:
+def test_all_layouts_give_the_same(tmp_path: Path, layout: str) -> None:
     (tmp_path / "plain").mkdir()
     plain = imported(tmp_path / "plain", as_lines(release()))
-    qa = imported(
-        tmp_path, LAYOUTS[layout](release()), map_shards=partial(map_shards, workers=workers)
-    )
+    qa = imported(tmp_path, LAYOUTS[layout](release()))
     assert qa.checksum == plain.checksum
     assert qa.manifest.content["source"] == plain.manifest.content["source"]
     assert sorted(path.name for path in qa.path.iterdir()) == [
@@ -322,51 +314,15 @@ def test_wellformed_answers_that_were_taken_for_characters_are_none(tmp_path: Pa
 def test_texts_that_share_an_id_are_refused_not_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = msmarco_qa_records.keys64
+    real = msmarco_qa.keys64
 
     def colliding(seed: int, purpose: str, keys: Sequence[bytes]) -> Any:
-        found = real(seed, purpose, keys).copy()
-        return found * 0 if purpose == "msmarco qa passage id" else found
+        hashes = real(seed, purpose, keys).copy()
+        return hashes * 0 if purpose == "msmarco qa passage id" else hashes
 
-    monkeypatch.setattr(msmarco_qa_records, "keys64", colliding)
-    monkeypatch.setattr(msmarco_qa, "key64", lambda *_: 0)
-    with pytest.raises(InputError, match="share the id 'p0000000000000000'"):
+    monkeypatch.setattr(msmarco_qa, "keys64", colliding)
+    with pytest.raises(InputError, match="found two texts of the id 'p0000000000000000'"):
         imported(tmp_path, as_lines(release()))
-
-
-class Killed(BaseException):
-    """Stands for a process that was killed."""
-
-
-@pytest.mark.parametrize("layout", ["lines", "columns.zst", "parquet"])
-def test_an_interrupted_import_goes_on_to_the_same_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layout: str
-) -> None:
-    monkeypatch.setattr(json_scanner, "ROWS_A_MARK", 1)
-    monkeypatch.setattr(msmarco_qa, "qa_blocks", partial(qa_blocks, size=1))
-    file = save(tmp_path / "release", LAYOUTS[layout](release()))
-    wanted = import_msmarco_qa({"train": [file]}, tmp_path / "wanted")
-    made: list[int] = []
-    real = steps.carry_out
-
-    def counting(*given: Any) -> Any:
-        made.append(1)
-        if len(made) == stop:
-            raise Killed
-        return real(*given)
-
-    monkeypatch.setattr(steps, "carry_out", counting)
-    shards = wanted.manifest.content["shards"]
-    for stop in range(1, 2 * shards + 1):  # each block is read, then written
-        made.clear()
-        with pytest.raises(Killed):
-            import_msmarco_qa({"train": [file]}, tmp_path / f"qa{stop}")
-        made.clear()
-        before, stop = stop, 0
-        again = import_msmarco_qa({"train": [file]}, tmp_path / f"qa{before}")
-        assert again.manifest.comparable() | {"name": "wanted"} == wanted.manifest.comparable()
-        assert len(made) == 2 * shards - before + 1
-    assert not list(tmp_path.glob(".*"))
 
 
 def test_a_taken_place_is_kept(tmp_path: Path) -> None:
