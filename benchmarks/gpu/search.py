@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from positionbias.core.ahead import ahead
 from positionbias.dense.nearest import Block, Neighbours, nearest
+from positionbias.engine.ahead import ahead
 
 __all__ = ["search_speed"]
 

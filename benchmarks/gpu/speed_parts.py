@@ -15,11 +15,11 @@ import torch
 from search import search_speed
 from speed_material import CUDA, DEVICE, HALF, Material, alternated, busy, timed
 
-from positionbias.core.ahead import ahead
 from positionbias.core.records import Query
 from positionbias.dense import passage_blocks
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
 from positionbias.dense.single_vectors import SingleVectors
+from positionbias.engine.ahead import ahead
 from positionbias.models import packed_attention
 from positionbias.models.packed import PackedBatch, PackedEncoder, packed_encoder
 from positionbias.models.packed_attention import attend_packed

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from positionbias.core.ahead import ahead
+from positionbias.engine.ahead import ahead
 
 CHUNK = 256  # texts sent to a process at once
 _tokenizer: Any = None

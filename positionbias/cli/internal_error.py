@@ -18,8 +18,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
+import platformdirs
+
 from positionbias.core.errors import message_of, printable
-from positionbias.core.files import log_folder
+from positionbias.core.files import home
 from positionbias.core.manifest import package_versions
 from positionbias.core.publish import atomic_file
 
@@ -53,6 +55,18 @@ _OF_PYTHON = (
 _PLAIN = re.compile(r"[\w./:=,@+~%*-]{1,200}", re.ASCII)  # an option, a number, a path, a name
 _FRAME = re.compile(r'^ +File "[^"\n]+", line \d+, in \S+$', re.MULTILINE)
 _REMOTE = ("_RemoteTraceback", "RayTaskError")  # whose text is the traceback in another process
+
+
+def log_folder() -> Path:
+    """Return the folder for reports of internal errors: ``$POSBIAS_HOME/.log``, else the user's log
+    folder.
+
+    No name that is looked up begins with a dot, so no collection can be called ``.log``.
+    """
+    if os.environ.get("POSBIAS_HOME"):
+        return home() / ".log"
+
+    return platformdirs.user_log_path("posbias", appauthor=False)
 
 
 def in_one_line(error: BaseException) -> str:

@@ -12,7 +12,6 @@ import hashlib
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import IO
 
@@ -159,24 +158,6 @@ def file_lines(path: Path | str) -> Iterator[tuple[int, str]]:
         InputError: as ``file_blocks``, or not UTF-8 (line and byte are named).
     """
     return numbered_lines(file_blocks(path))
-
-
-def byte_lines(
-    stream: IO[bytes], source: Path | str, first: int = 1
-) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a stream with their newline, numbered from ``first``.
-
-    Raises:
-        InputError: a line is over the budget.
-    """
-    limit = LINE.limit
-    for number in count(first):
-        line = stream.readline(limit + 1)
-        if len(line) > limit and not line.endswith(b"\n"):
-            raise _too_long(source, number)
-        if not line:
-            return
-        yield number, line
 
 
 def numbered_lines(blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:

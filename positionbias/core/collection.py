@@ -267,10 +267,6 @@ class Collection(Shown):
                 f"{or_closest(split, self.splits, f'give one of these to {flag}')}"
             )
 
-    def count_queries(self, split: str) -> int:
-        """Return the number of queries in the split, 0 for an unknown one."""
-        return self._facts.splits[split].queries if split in self._facts.splits else 0
-
     def queries(self, split: str) -> list[Query]:
         """Return the queries of a split."""
         rows = zip(*_lists(self.query_table(split)), strict=True)

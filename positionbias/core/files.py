@@ -60,18 +60,6 @@ def home() -> Path:
     return platformdirs.user_data_path("posbias", appauthor=False)
 
 
-def log_folder() -> Path:
-    """Return the folder for reports of internal errors: ``$POSBIAS_HOME/.log``, else the user's log
-    folder.
-
-    No name that is looked up begins with a dot, so no collection can be called ``.log``.
-    """
-    if os.environ.get("POSBIAS_HOME"):
-        return home() / ".log"
-
-    return platformdirs.user_log_path("posbias", appauthor=False)
-
-
 def remove(path: Path) -> None:
     """Delete a file, a link or a whole folder, if it exists."""
     if path.is_dir() and not path.is_symlink():

@@ -83,22 +83,6 @@ def relevant_passages(qrels: Iterable[Qrel], relevant_from: int = 1) -> dict[str
     return {query_id: tuple(passages) for query_id, passages in relevant.items()}
 
 
-def start_in(passage: str, text: str, start: int) -> int | None:
-    """Return ``start`` if an answer's text stands there, else the one place where it does; None
-    where there is none, or several.
-
-    >>> (
-    ...     start_in("oil, green oil", "oil", 11),
-    ...     start_in("green oil", "oil", 0),
-    ...     start_in("oil, green oil", "oil", 1),
-    ... )
-    (11, 6, None)
-    """
-    if start >= 0 and passage[start : start + len(text)] == text:
-        return start
-    return passage.find(text) if passage.count(text) == 1 else None
-
-
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A confidence interval and its method (e.g. "bootstrap over 4,000 queries, clustered by

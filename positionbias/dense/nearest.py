@@ -25,7 +25,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from positionbias.core.ahead import ahead
 from positionbias.core.errors import InputError
 from positionbias.dense.similarity import (
     LONGEST,
@@ -35,6 +34,7 @@ from positionbias.dense.similarity import (
     check_width,
     pair_scores,
 )
+from positionbias.engine.ahead import ahead
 from positionbias.models.transfer import send
 
 Block = tuple[np.ndarray, np.ndarray]  # numbers (n,) int64, vectors (n, dim)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from positionbias.core.ahead import ahead, one_behind
 from positionbias.core.errors import InputError, naming_text
 from positionbias.core.progress import Progress
 from positionbias.dense.single_vectors import SingleVectors, length_one
+from positionbias.engine.ahead import ahead, one_behind
 from positionbias.models.transfer import short_turns
 
 READ_PASSAGES = 2_048  # passages read at once and batched by length

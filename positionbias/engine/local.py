@@ -14,12 +14,12 @@ from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from positionbias.core.ahead import at_once
 from positionbias.core.errors import PositionBiasError, SettingError
 from positionbias.core.progress import in_worker, is_quiet
 from positionbias.core.steps import MapShards
 from positionbias.core.terminal import guard_streams
 from positionbias.engine import stopping
+from positionbias.engine.ahead import at_once
 from positionbias.engine.threads import share_devices
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_document, read_json
 from positionbias.core.json_text import JsonObject
-from positionbias.core.records import start_in
+from positionbias.formats.table_values import start_in
 
 VERSIONS = {"1.1": "1.1", "v1.1": "1.1", "2.0": "2.0", "v2.0": "2.0"}
 # Every character that some reader takes for the end of a line or column. One space each keeps

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from positionbias.core.formatting import plural
-from positionbias.core.records import HIGHEST_GRADE, start_in
+from positionbias.core.records import HIGHEST_GRADE
 from positionbias.core.schema import NAME
 from positionbias.formats.columns import SPLIT_WORDS
 
@@ -230,6 +230,22 @@ def _read_answers(
         except RecursionError:
             misfits[number] = "lists within lists"
     return answers
+
+
+def start_in(passage: str, text: str, start: int) -> int | None:
+    """Return ``start`` if an answer's text stands there, else the one place where it does; None
+    where there is none, or several.
+
+    >>> (
+    ...     start_in("oil, green oil", "oil", 11),
+    ...     start_in("green oil", "oil", 0),
+    ...     start_in("oil, green oil", "oil", 1),
+    ... )
+    (11, 6, None)
+    """
+    if start >= 0 and passage[start : start + len(text)] == text:
+        return start
+    return passage.find(text) if passage.count(text) == 1 else None
 
 
 def _located(

@@ -15,9 +15,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 
-from positionbias.core.ahead import at_once
 from positionbias.core.errors import InputError, TextError
 from positionbias.core.json_text import JsonObject
+from positionbias.engine.ahead import at_once
 from positionbias.models.answer_store import AnswerStore, answer_key
 from positionbias.models.chat_order import order_in
 from positionbias.models.endpoint_answers import by_index, content, finite, listed

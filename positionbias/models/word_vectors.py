@@ -8,14 +8,14 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection as Container
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from positionbias.core.blocks import byte_lines
+from positionbias.core.budgets import LINE
 from positionbias.core.errors import bad_input
 from positionbias.core.seeds import generator
 from positionbias.models.vector_file import collect_file, is_vector_file
@@ -74,7 +74,7 @@ def _collect_text(stream: BinaryIO, head: bytes, wanted: WantedVectors) -> int:
         stream.readline()
     blank, number = 0, 0
     start = 1 if count is None else 2
-    for number, line in byte_lines(stream, wanted.path, start):
+    for number, line in enumerate(_lines(stream, wanted.path), start):
         try:
             first = line[: line.find(b" ")].decode()
         except UnicodeDecodeError:
@@ -93,6 +93,15 @@ def _collect_text(stream: BinaryIO, head: bytes, wanted: WantedVectors) -> int:
             do="fetch the file again",
         )
     return found
+
+
+def _lines(stream: BinaryIO, path: Path) -> Iterator[bytes]:
+    """Yield the lines of a stream with their newline; refuse one over the budget."""
+    limit = LINE.limit
+    while line := stream.readline(limit + 1):
+        if len(line) > limit and not line.endswith(b"\n"):
+            raise LINE.exceeded(path, found="a longer line", do="check that it has word vectors, ")
+        yield line
 
 
 def _check_width(head: bytes, wanted: WantedVectors) -> int | None:

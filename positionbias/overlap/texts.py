@@ -43,7 +43,7 @@ class TextSet:
             rows = self._rows()
             for start in range(0, len(rows), _ROWS):
                 yield Block(self, f"{self.name} {start}", rows[start : start + _ROWS])
-        elif self.collection.count_queries(self.split):
+        elif (facts := self.collection.split_facts.get(self.split)) and facts.queries:
             yield Block(self, f"{self.name} queries")
 
     def texts(self, unit: str, most: int | None = None) -> DataFrame:

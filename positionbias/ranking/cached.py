@@ -18,10 +18,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from positionbias.core.ahead import ahead
 from positionbias.core.errors import naming_text
 from positionbias.core.progress import Progress
 from positionbias.core.run import Run
+from positionbias.engine.ahead import ahead
 from positionbias.models.packed_models import PackedVectors, packed_vectors
 from positionbias.models.protocols import PassageEncoder
 from positionbias.models.token_rows import TokenRows

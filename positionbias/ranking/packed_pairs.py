@@ -14,10 +14,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from positionbias.core.ahead import ahead, one_behind
 from positionbias.core.collection import Collection
 from positionbias.core.progress import Progress
 from positionbias.core.run import Run
+from positionbias.engine.ahead import ahead, one_behind
 from positionbias.models.packed_models import PackedPairs
 from positionbias.models.token_rows import TokenRows
 from positionbias.models.transfer import Fetched, short_turns

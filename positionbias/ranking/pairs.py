@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from positionbias.core.ahead import ahead
 from positionbias.core.progress import Progress
 from positionbias.core.run import Run
+from positionbias.engine.ahead import ahead
 from positionbias.models.packed_models import packed_pairs
 from positionbias.models.protocols import Ranker, Tokens
 from positionbias.ranking.batches import TokenBudget

@@ -24,11 +24,7 @@ def test_everything_that_goes_in_comes_out(small_collection: Collection) -> None
     assert len(small_collection) == len(passages) == 7
     assert small_collection.passage_ids()[:2] == ["p-lamp", "p-gate"]
     assert small_collection.splits == ["train", "test"]
-    assert [small_collection.count_queries(split) for split in ("train", "test", "dev")] == [
-        2,
-        3,
-        0,
-    ]
+    assert [facts.queries for facts in small_collection.split_facts.values()] == [2, 3]
     assert [query.query_id for query in small_collection.queries("test")] == ["q3", "q4", "q5"]
     assert small_collection.queries("test")[0] == Query(
         "q3", "what joins the banks of the Mirren", {"type": "entity"}

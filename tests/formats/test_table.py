@@ -479,7 +479,7 @@ def test_what_stands_twice_is_one(tmp_path: Path) -> None:
     row = {"passage": LAMP, "query": "What?", "answer": "oil"}
     collection = read([row, row, {**row, "label": 2}, {**row, "split": "dev"}], tmp_path / "c")
     assert len(collection) == 1
-    assert [(split, collection.count_queries(split)) for split in collection.splits] == [
+    assert [(split, collection.split_facts[split].queries) for split in collection.splits] == [
         ("test", 1),
         ("validation", 1),
     ]
@@ -560,7 +560,7 @@ def test_validation_is_drawn_by_passage(tmp_path: Path) -> None:
     path = as_lines(tmp_path, rows)
     draw = ValidationDraw(10)
     collection = import_table([f"train={path}"], tmp_path / "c", columns=Columns(), validation=draw)
-    assert [collection.count_queries(split) for split in ("train", "validation")] == [30, 10]
+    assert [collection.split_facts[split].queries for split in ("train", "validation")] == [30, 10]
     passages = [
         {qrel.passage_id for qrel in collection.qrels(split)} for split in ("train", "validation")
     ]

@@ -193,7 +193,7 @@ def test_the_split_is_that_of_the_search(tmp_path: Path) -> None:
         with pytest.raises(InputError, match=wanted):
             clean(tmp_path, split=split)
     made = cleaned(tmp_path, out="one", split="dl19")
-    assert [made.count_queries(split) for split in splits] == [1, 2]
+    assert [made.split_facts[split].queries for split in splits] == [1, 2]
 
 
 def test_what_is_refused(folder: Path) -> None:

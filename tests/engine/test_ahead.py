@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from positionbias.core.ahead import ahead, at_once
+from positionbias.engine.ahead import ahead, at_once
 
 
 def names() -> list[str]:
