@@ -64,7 +64,6 @@ _SIZED = (  # what takes a block size: small ones put every boundary somewhere
     blocks.file_blocks,
     blocks.stream_blocks,
     sources.Source.blocks,
-    trec_files._document_ranges,
     trec_files._stream_documents,
     trec_files.bundles,
 )

@@ -1,16 +1,14 @@
 """Find TREC documents in folders, compressed files and tar archives, by content, in bundles of
 about 16 MB.
 
-A folder is walked in sorted order (links to folders are followed). Workers open plain files;
-compressed and archived files can only be read from their start, so their blocks carry their bytes.
-An SGML file is cut before a ``<DOC>``, a JSON-lines file after a line. Many small files make one
+A folder is walked in sorted order (links to folders are followed). Blocks carry their bytes. An
+SGML file is cut before a ``<DOC>``, a JSON-lines file after a line. Many small files make one
 bundle, and a bundle makes one shard.
 """
 
 from __future__ import annotations
 
 import hashlib
-import io
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,16 +16,15 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, stream_blocks
+from positionbias.core.blocks import BLOCK_BYTES, Block, stream_blocks
 from positionbias.core.budgets import DOCUMENT
 from positionbias.core.errors import bad_input
 from positionbias.core.files import open_plain, read_whole
 from positionbias.core.input_state import content_digest, file_state
-from positionbias.formats.archives import HEAD_BYTES, is_packed, streams_in
+from positionbias.formats.archives import streams_in
 from positionbias.formats.sources import Source
 from positionbias.formats.trec_docs import DOC_START, recognise
 
-_SCAN = 1 << 16
 _TAG = 16  # more than the longest form of <DOC>
 
 
@@ -129,22 +126,9 @@ class Places:
 
     def _file(self, file: Path) -> Iterator[tuple[str, Block]]:
         with open_plain(file) as handle:
-            head = handle.read(HEAD_BYTES)
-            handle.seek(0)
-            if is_packed(head, file.name):
-                for source, head, stream in streams_in(handle, str(file)):
-                    if kind := self._kind(head, source):
-                        yield from ((kind, block) for block in _stream_blocks(kind, stream, source))
-                return
-            kind = self._kind(head, file.name)
-            if kind == "sgml":
-                yield from ((kind, block) for block in _document_ranges(handle, str(file)))
-            elif kind == "wapo":
-                yield from ((kind, block) for block in file_blocks(file))
-            elif kind == "nyt":
-                size = handle.seek(0, os.SEEK_END)
-                _check_length(str(file), size)
-                yield kind, Block(str(file), 0, 0, size, path=str(file))
+            for source, head, stream in streams_in(handle, str(file)):
+                if kind := self._kind(head, source):
+                    yield from ((kind, block) for block in _stream_blocks(kind, stream, source))
 
     def _kind(self, head: bytes, name: str) -> str | None:
         kind = self.kind if self.kind and head.strip() else recognise(head)
@@ -154,21 +138,13 @@ class Places:
 
 
 def document_blocks(source: Source) -> Iterator[Block]:
-    """Yield blocks of whole SGML documents: ranges of a plain file, which workers open, else blocks
-    that carry their bytes.
+    """Yield blocks of whole SGML documents.
 
     Raises:
         InputError: no such file, a damaged archive, or a document over the budget.
     """
     with source.open() as stream:
-        if (
-            isinstance(stream, io.BufferedReader)
-            and isinstance(stream.raw, io.FileIO)
-            and source.member is None
-        ):
-            yield from _document_ranges(stream, str(source.path))
-        else:
-            yield from _stream_documents(stream, source.place)
+        yield from _stream_documents(stream, source.place)
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -213,36 +189,10 @@ def _stream_blocks(kind: str, stream: IO[bytes], source: str) -> Iterator[Block]
         yield Block(source, 0, 0, len(data), data=data, lines_before=0)
 
 
-def _document_ranges(handle: IO[bytes], path: str, size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """Split a plain SGML file into ranges; each ends before the first ``<DOC>`` at least ``size``
-    bytes after its start.
-    """
-    length = handle.seek(0, os.SEEK_END)
-    start, index = 0, 0
-    while start < length:
-        end = _next_document(handle, path, start + size, length)
-        yield Block(path, index, start, end, path=path)
-        start, index = end, index + 1
-
-
-def _next_document(handle: IO[bytes], path: str, at: int, length: int) -> int:
-    """Return the start of the first document at or after ``at`` (1 or more), or the end of the
-    file.
-    """
-    place, kept = at, b""
-    handle.seek(min(place, length))
-    while data := handle.read(_SCAN):
-        kept += data
-        if found := DOC_START.search(kept):
-            return place + found.start()
-        gone = max(0, len(kept) - _TAG)
-        place, kept = place + gone, kept[gone:]
-        _check_length(path, place - at)
-    return length
-
-
 def _stream_documents(stream: IO[bytes], source: str, size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """Split a forward-only stream at the same places as ``_document_ranges``."""
+    """Split a stream of SGML; a block ends before the first ``<DOC>`` at least ``size`` bytes after
+    its start.
+    """
     buffer, start, index, lines = b"", 0, 0, 0
     while data := stream.read(size):
         searched = max(size, len(buffer) - _TAG)

@@ -9,6 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Collection as Container
 from collections.abc import Iterator, Sequence
+from itertools import count as numbers_from
 from itertools import takewhile
 from pathlib import Path
 from typing import BinaryIO
@@ -74,7 +75,7 @@ def _collect_text(stream: BinaryIO, head: bytes, wanted: WantedVectors) -> int:
         stream.readline()
     blank, number = 0, 0
     start = 1 if count is None else 2
-    for number, line in enumerate(_lines(stream, wanted.path), start):
+    for number, line in _lines(stream, wanted.path, start):
         try:
             first = line[: line.find(b" ")].decode()
         except UnicodeDecodeError:
@@ -95,13 +96,19 @@ def _collect_text(stream: BinaryIO, head: bytes, wanted: WantedVectors) -> int:
     return found
 
 
-def _lines(stream: BinaryIO, path: Path) -> Iterator[bytes]:
-    """Yield the lines of a stream with their newline; refuse one over the budget."""
+def _lines(stream: BinaryIO, path: Path, first: int) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a stream with their newline, numbered from ``first``; refuse one over the
+    budget.
+    """
     limit = LINE.limit
-    while line := stream.readline(limit + 1):
+    for number in numbers_from(first):
+        line = stream.readline(limit + 1)
         if len(line) > limit and not line.endswith(b"\n"):
-            raise LINE.exceeded(path, found="a longer line", do="check that it has word vectors, ")
-        yield line
+            do = "check that it has word vectors, "
+            raise LINE.exceeded(path, line=number, found="a longer line", do=do)
+        if not line:
+            return
+        yield number, line
 
 
 def _check_width(head: bytes, wanted: WantedVectors) -> int | None:

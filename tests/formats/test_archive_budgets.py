@@ -14,7 +14,7 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.formats.archives import streams_in
-from positionbias.formats.msmarco_qa_rows import qa_blocks
+from positionbias.formats.msmarco_qa_rows import qa_rows
 from positionbias.formats.release_import import Held
 from positionbias.formats.sources import archive_members
 from positionbias.formats.unix_compress import with_own_stack
@@ -112,7 +112,7 @@ def test_parquet_keeps_to_the_ratio(tmp_path: Path) -> None:
         pa.table(columns), path, compression="zstd", use_dictionary=False, write_statistics=False
     )
     with pytest.raises(InputError, match=RATIO):
-        list(qa_blocks(path, tmp_path / "work"))
+        list(qa_rows(path))
 
 
 def test_a_member_that_must_be_held_keeps_to_the_budget(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
 from functools import partial
 from itertools import pairwise
@@ -18,10 +19,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.engine.local import map_shards
 from positionbias.formats.markup import collapse, escape, plain_text, resolve
 from positionbias.formats.trec_docs import Reading
-from positionbias.formats.trec_files import (
-    _document_ranges,
-    _stream_documents,
-)
+from positionbias.formats.trec_files import _stream_documents
 from positionbias.formats.trec_import import import_trec
 from tests.formats.trec_disc import DISC, FBIS, FR94, FT, LATIMES, lzw, nitf, tar, wapo
 
@@ -344,19 +342,14 @@ def test_places_that_are_none(tmp_path):
     st.lists(st.binary(max_size=30).filter(lambda item: b"<" not in item), min_size=1, max_size=12),
     st.integers(1, 120),
 )
-def test_ranges_and_streams_are_cut_at_the_same_documents(tmp_path_factory, bodies, size):
+def test_a_stream_is_cut_before_documents(bodies, size):
     data = b"lead" + b"".join(
         b"<%s>%s</DOC>\n" % (b"DOC" if i % 2 else b"doc ", body) for i, body in enumerate(bodies)
     )
-    path = tmp_path_factory.mktemp("cuts") / "docs"
-    path.write_bytes(data)
-    with open(path, "rb") as handle:
-        ranges = list(_document_ranges(handle, str(path), size))
-    with open(path, "rb") as handle:
-        blocks = list(_stream_documents(handle, str(path), size))
-    assert [block.read() for block in ranges] == [block.read() for block in blocks]
+    blocks = list(_stream_documents(io.BytesIO(data), "docs", size))
     assert b"".join(block.read() for block in blocks) == data
-    assert [block.line_number(0) for block in ranges] == [block.line_number(0) for block in blocks]
+    starts = [1 + data.count(b"\n", 0, block.start) for block in blocks]
+    assert [block.line_number(0) for block in blocks] == starts
     assert all(
         block.read()[:4].lower() == b"<doc" and len(before.read()) >= size
         for before, block in pairwise(blocks)
