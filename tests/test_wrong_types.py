@@ -36,7 +36,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "Rotate, id_column": (lambda it: pb.Rotate(id_column=it), f"id_column: {TEXT}"),
     "Rotate, identity": (
         lambda it: pb.Rotate(identity=it),
-        "--no-identity: wanted True or False; found 5; give one",
+        "--identity: wanted True or False; found 5; give one",
     ),
 }
 

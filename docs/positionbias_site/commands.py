@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from positionbias.cli.help import by_heading
 from positionbias.cli.main import posbias
 from positionbias_site.markdown import fence, page, plain, toctree
 
@@ -64,11 +63,8 @@ def _help(text: str) -> Iterator[str]:
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
-    """Yield the options in their panels as lists of definitions: what is typed, and what it
-    does.
-    """
-    for panel, options in by_heading(command, context):
-        yield f"**{panel}**"
-        for option in options:
-            typed, told = option.get_help_record(context) or ("", "")
-            yield f"`{typed}`\n: {plain(told)}"
+    """Yield the options as a list of definitions: what is typed, and what it does."""
+    for option in command.get_params(context):
+        if record := option.get_help_record(context):
+            typed, does = record
+            yield f"`{typed}`\n: {plain(does)}"

@@ -77,7 +77,7 @@ LIMITS = {  # by option: the question, groups of contrasts of which one has to b
     "max-movement": (
         Question.PASSAGE,
         ((Contrast.ROTATION, Contrast.RUNS),),
-        "it needs answers, and a model that can be asked again without --no-rotation, "
+        "it needs answers, and a model that can be asked again and rotated, "
         "or two runs, the second over the rotated collection (--rotated)",
     ),
     "max-order": (

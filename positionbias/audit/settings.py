@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.places import Place
-from positionbias.core.settings import (
-    check_settings,
-    declared_setting,
-    flag_of,
-    seed_setting,
-    setting,
-)
+from positionbias.core.settings import SEED, check_settings, flag_of, setting
 from positionbias.models.kinds import READ_AS
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import Matching
@@ -51,7 +45,7 @@ class Audited:
         metavar="MODEL",
         place="read",
     )
-    kind: str | None = declared_setting(None, READ_AS)
+    kind: str | None = setting(None, READ_AS)
     rotated: Sequence[tuple[CollectionLike, RunLike]] = setting(
         (),
         "A rotated collection (posbias debias) and the same system's run over it, beside one RUN; "
@@ -97,8 +91,7 @@ class AuditSettings:
     )
     rotation: bool = setting(
         True,
-        "Do not rank rotated passages, which the effect of rotation on the measure needs.",
-        flags=("--no-rotation",),
+        "Rank rotated passages too, which the effect of rotation on the measure needs.",
     )
     needles: int = setting(
         1_000,
@@ -116,7 +109,6 @@ class AuditSettings:
         0.1,
         "The smallest effect of interest, as a share of the evidence's worth.",
         above=0,
-        do="raise it",
     )
     reads: int | None = setting(
         None, "Length limit of the model in words.", least=1, metavar="N", absent="found out"
@@ -143,7 +135,7 @@ class AuditSettings:
         False,
         "Also describe, without a conclusion, quality by the place of the evidence (PSI).",
     )
-    seed: int = seed_setting()
+    seed: int = setting(1, SEED)
     retrieve: bool = setting(
         False,
         "Let models rank the whole collection, as retrievers: one vector a text, every passage "

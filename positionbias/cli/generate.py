@@ -6,142 +6,153 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 from click.core import ParameterSource
 
-from positionbias.cli.given_settings import as_toml, from_config, from_texts
-from positionbias.cli.help import JudgedExit, SettingsCommand, SharedOption
-from positionbias.cli.settings_options import option_of
-from positionbias.core.errors import SettingError
-from positionbias.core.operation import REQUIRED, Command, Given, Parameter
+from positionbias.cli.help import JudgedExit, SettingsCommand
+from positionbias.cli.options import (
+    assigned,
+    configured,
+    option_of,
+    toml_line,
+    toml_lines,
+    unknown,
+)
+from positionbias.core.operation import Command, Given, Parameter
 from positionbias.core.outcome import Judgement, text_of
 from positionbias.core.progress import say
-from positionbias.core.settings import flags_as, given_by_hand
+from positionbias.core.settings import BY_HAND, REQUIRED, flags_as
 from positionbias.core.terminal import json_line, message, to_person
 from positionbias.engine.stopping import stopped
 
-FEW = 12  # settings; a command with more of them has --config and --print-config
+_FEW = 12  # settings; a command with more of them has --config and --print-config
+_JSON = "Print the results as one JSON object."
+_CONFIG = "Read settings and options from a TOML file; the command line counts more."
+_PRINT = "Print what would run as such a file, and do nothing."
+_MODELS = "--set"  # the flag of a study's parameter for the settings of its models
+
+
+class OperationCommand(SettingsCommand):
+    """A command that calls an operation, and prints what comes back, if anything.
+
+    Basic parameters are its options; the others are settings, given by ``--set`` and ``--config``.
+    """
+
+    def __init__(self, name: str, made: Command) -> None:
+        self.made = made
+        self.models = next((one for one in made.parameters if one.flag == _MODELS), None)
+        own = [one for one in made.parameters if one is not self.models]
+        hidden = [one for one in own if not (one.shown or one.argument)]
+        self.own = [one for one in own if one not in hidden]
+        shared = [click.Option(["--json", "as_json"], is_flag=True, help=_JSON)]
+        if hidden or self.models is not None:
+            shared.append(
+                click.Option(
+                    ["--set", "assignments"],
+                    multiple=True,
+                    metavar="NAME=VALUE",
+                    shell_complete=_names,
+                    help="Change a setting (--help-all lists them); repeatable.",
+                )
+            )
+        if len(hidden) > _FEW:
+            shared += [
+                click.Option(["--config"], metavar="FILE", type=click.Path(), help=_CONFIG),
+                click.Option(["--print-config"], is_flag=True, help=_PRINT),
+            ]
+        super().__init__(
+            name,
+            params=[*map(option_of, self.own), *shared],
+            help="\n\n".join(_paragraphs(made)),
+            settings=lambda argument: [*hidden, *made.further(argument)],
+        )
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Call the operation with what the command line, ``--set`` and ``--config`` give."""
+        options = ctx.params
+        first = str(next((options[one.name] for one in self.own if one.argument), ""))
+        settings = self.settings(first)
+        with flags_as({one.flag: one.key for one in settings}):
+            given, others = self._given(ctx, settings)
+            for switch in self.own:
+                if given[switch.name] and (implied := switch.of.implies):
+                    values = implied(first) if callable(implied) else implied
+                    given |= {
+                        one: value for one, value in values.items() if one not in given.stated
+                    }
+            every = [*self.own, *settings]
+            for one in every:
+                if one.name in given.stated:
+                    one.check(given[one.name])
+            if options.get("print_config"):
+                written = (one for one in every if not one.argument)
+                lines = [line for one in written for line in toml_lines(one, given[one.name])]
+                lines += [toml_line(*text.split("=", 1)) for text in others]
+                click.echo("\n".join(lines))
+                return
+            self._refuse_missing(ctx, given)
+            ctx.meta[BY_HAND] = {one.flag for one in every if one.name in given.stated}
+            outcome = self.made.call(given)
+        print_outcome(outcome, as_json=options["as_json"])
+
+    def _given(
+        self, ctx: click.Context, settings: Sequence[Parameter]
+    ) -> tuple[Given, Sequence[str]]:
+        """Return the values of all parameters, and the settings of models as NAME=VALUE; of two the
+        command line counts more, then ``--set``, then the file.
+        """
+        given = Given({one.name: one.default for one in settings})
+        for one in self.own:
+            value = ctx.params[one.name]
+            given[one.name] = None if value == () and one.default is None else value
+            if ctx.get_parameter_source(one.name) is not ParameterSource.DEFAULT:
+                given.stated.add(one.name)
+        known = {one.key: one for one in [*self.own, *settings] if not one.argument}
+        config = ctx.params.get("config")
+        values = configured(config) if config else {}
+        for name, texts in assigned(ctx.params.get("assignments", ())).items():
+            several = name not in known or known[name].many
+            values[name] = texts if several else texts[-1]
+        others: list[str] = []
+        for name, value in values.items():
+            if name not in known:
+                if self.models is None:
+                    raise unknown(name, known)
+                others += [f"{name}={text}" for text in (value if type(value) is list else [value])]
+            elif (setting := known[name]).name not in given.stated:
+                given[setting.name] = setting.read(value)
+                given.stated.add(setting.name)
+        if self.models is not None:
+            given[self.models.name] = tuple(others)
+        return given, others
+
+    def _refuse_missing(self, ctx: click.Context, given: Given) -> None:
+        required = [one for one in self.own if one.default is REQUIRED and not one.argument]
+        if missing := [one.flag for one in required if given[one.name] in (None, ())]:
+            raise click.UsageError(f"Missing options {', '.join(missing)}.", ctx)
 
 
 def _names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
     """Return the settings whose names begin so, for a shell to complete."""
-    settings = getattr(context.command, "settings", ())
+    command = context.command
+    settings = command.settings("") if isinstance(command, OperationCommand) else ()
     return [f"{one.key}=" for one in settings if one.key.startswith(begun)]
 
 
-_set_option = click.option(
-    "--set",
-    "assignments",
-    multiple=True,
-    cls=SharedOption,
-    metavar="NAME=VALUE",
-    shell_complete=_names,
-    help="Change a setting (--help-all lists them); repeatable.",
-)
-_config_option = click.option(
-    "--config",
-    cls=SharedOption,
-    metavar="FILE",
-    help="Read settings and options from a TOML file; the command line counts more.",
-)
-_print_config_option = click.option(
-    "--print-config",
-    is_flag=True,
-    cls=SharedOption,
-    help="Print what would run as such a file, and do nothing.",
-)
-_json_option = click.option(
-    "--json",
-    "as_json",
-    is_flag=True,
-    cls=SharedOption,
-    help="Print the results as one JSON object.",
-)
-
-
-def command_of(name: str, made: Command) -> click.Command:
-    """Return the command ``name``, which prints what comes back, if anything.
-
-    Basic parameters are its options; the others are settings, given by ``--set`` and ``--config``.
+def _paragraphs(made: Command) -> Iterator[str]:
+    """Yield a docstring's paragraphs without its sections and Python examples, parameters under
+    their flags.
     """
-    inner = next((one for one in made.parameters if one.flag == "--set"), None)
-    by_key = {one.key: one for one in made.parameters if not one.argument and one is not inner}
-    hidden = [one for one in by_key.values() if not one.shown]
-    shown = [one for one in made.parameters if one not in hidden and one is not inner]
-
-    def run(
-        as_json: bool,
-        assignments: Sequence[str] = (),
-        config: str | None = None,
-        print_config: bool = False,
-        **options: Any,
-    ) -> None:
-        first = next((options[one.name] for one in shown if one.argument), "")
-        further = made.further(str(first))
-        settings, known = [*hidden, *further], by_key | {one.key: one for one in further}
-        with flags_as({one.flag: one.key for one in settings}):
-            stated = set(filter(_stated, options))
-            given = Given({one.name: one.default for one in settings} | options)
-            others: list[str] = []
-            for values, more in (
-                from_texts(known, assignments, inner=inner is not None),
-                from_config(known, config, inner=inner is not None)
-                if config is not None
-                else ({}, []),
-            ):
-                others = [*more, *others]
-                fresh = {one: value for one, value in values.items() if one not in stated}
-                given.update(fresh)
-                stated |= fresh.keys()
-            given.stated = frozenset(stated)
-            if inner is not None:
-                given[inner.name] = tuple(others)
-            for switch in shown:
-                if not given.get(switch.name):
-                    continue
-                implied = switch.of.implies
-                implied = implied(str(first)) if callable(implied) else implied
-                given.update({one: value for one, value in implied.items() if one not in stated})
-            for one in [*by_key.values(), *further]:
-                if one.name in stated:
-                    one.check(given[one.name])
-            if print_config:
-                sys.stdout.write(f"{as_toml(list(known.values()), given, others)}\n")
-                return
-            required = [one for one in shown if one.default is REQUIRED and not one.argument]
-            if missing := [one.flag for one in required if given[one.name] in (None, ())]:
-                flags = ", ".join(missing)
-                path = click.get_current_context().command_path
-                raise SettingError(
-                    f"{path}: wanted {flags}; found none; give it (see {path} --help)"
-                )
-            with given_by_hand(
-                one.flag for one in [*made.parameters, *further] if one.name in stated
-            ):
-                outcome = made.call(given)
-        print_outcome(outcome, as_json=as_json)
-
-    added: list[Any] = [_json_option]
-    if hidden or inner is not None:
-        added.append(_set_option)
-    if len(hidden) > FEW:
-        added += [_config_option, _print_config_option]
-    for option in reversed([*map(option_of, shown), *added]):
-        run = option(run)
-    command = click.command(name, cls=SettingsCommand, help=_help_text(made.help, made.parameters))(
-        run
-    )
-    command.settings, command.further = hidden, made.further
-    return command
-
-
-def _stated(name: str) -> bool:
-    """Return True if the running command was given this option, not a default."""
-    source = click.get_current_context().get_parameter_source(name)
-    return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
+    text = re.split(r"\n\n(?:Args|Returns|Raises|Source):", made.help)[0]
+    flags = {one.name: one.flag for one in made.parameters}
+    text = re.sub(r"``(\w+)``", lambda name: flags.get(name[1], name[1]), text)
+    for block in text.split("\n\n"):
+        if not block.lstrip().startswith(">>>"):
+            yield f"\b\n{textwrap.dedent(block)}" if block.startswith("    ") else block
 
 
 def print_outcome(outcome: Any, *, as_json: bool) -> None:
@@ -176,18 +187,3 @@ def print_outcome(outcome: Any, *, as_json: bool) -> None:
         outcome.check()
         if outcome.exit_code:
             raise JudgedExit(outcome.exit_code)
-
-
-def _help_text(text: str, parameters: Iterable[Parameter]) -> str:
-    """Return a docstring without its sections and Python examples, parameters under their flags."""
-    text = re.split(r"\n\n(?:Args|Returns|Raises|Source):", text)[0]
-    flags = {one.name: one.flag for one in parameters}
-    text = re.sub(r"``(\w+)``", lambda found: flags.get(found[1], found[1]), text)
-    blocks = [block for block in text.split("\n\n") if not block.lstrip().startswith(">>>")]
-    return "\n\n".join(
-        f"\b\n{_half_indented(one)}" if one.startswith("    ") else one for one in blocks
-    )
-
-
-def _half_indented(block: str) -> str:
-    return re.sub("^ +", lambda found: found[0].replace("    ", "  "), block, flags=re.M)

@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 
 import click
 
-from positionbias.cli.help import WideContext, add_quiet, write_options
-from positionbias.core.errors import or_closest
+from positionbias.cli.help import WideContext, add_quiet
 
 # name -> (module, attribute, one line of help): there stands a command, or an operation of which
 # one is made
@@ -59,46 +58,29 @@ class LazyGroup(click.Group):
         module, attribute, _ = self.commands_at[cmd_name]
         found = getattr(importlib.import_module(module), attribute)
         if not isinstance(found, click.Command):
-            from positionbias.cli.generate import command_of
+            from positionbias.cli.generate import OperationCommand
             from positionbias.core.operation import Command, command_for
 
             if not isinstance(found, Command):
                 found = found(cmd_name) if self.family else command_for(found)
-            found = command_of(cmd_name, found)
+            found = OperationCommand(cmd_name, found)
         add_quiet(found)
         return found
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that is called, or refuse it with the one that may have been meant.
-
-        Raises:
-            UsageError: there is none of this name.
-        """
+        """Find the command that is called; click knows no others that may have been meant."""
         try:
             return super().resolve_command(ctx, args)
         except click.exceptions.NoSuchCommand as error:
-            do = self._elsewhere(ctx, args[0]) or or_closest(
-                args[0], self.commands_at, "pick one of its list"
-            )
-            raise click.UsageError(f"wanted a command; found {args[0]!r}; {do}", ctx) from error
-
-    def _elsewhere(self, ctx: click.Context, name: str) -> str:
-        """Return whether a command of a group below has this name."""
-        for group in self.commands_at:
-            below = (
-                self.get_command(ctx, group)
-                if self.commands_at[group][0].startswith("positionbias.cli")
-                else None
-            )
-            if isinstance(below, LazyGroup) and name in below.commands_at:
-                return f"did you mean {group} {name}?"
-        return ""
+            raise click.exceptions.NoSuchCommand(
+                args[0], possibilities=self.commands_at, ctx=ctx
+            ) from error
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under their headings, then the options."""
         for heading, names in self.headings.items():
             with formatter.section(heading):
                 formatter.write_dl([(name, self.commands_at[name][2]) for name in names])
-        write_options(self, ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)

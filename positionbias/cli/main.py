@@ -17,7 +17,7 @@ from positionbias import __version__
 from positionbias.cli.groups import commands_below
 from positionbias.cli.help import JudgedExit
 from positionbias.cli.lazy import Commands, LazyGroup
-from positionbias.core.errors import PositionBiasError, message_of, or_closest
+from positionbias.core.errors import PositionBiasError, message_of
 from positionbias.core.progress import give_hints
 from positionbias.core.terminal import PLAIN, guard_streams, to_person
 from positionbias.engine import stopping
@@ -236,13 +236,10 @@ def _run(arguments: list[str]) -> int:
         _show(error.format_message())
         return 2
     except click.ClickException as error:
-        message = (
-            _no_option(error) if isinstance(error, click.NoSuchOption) else error.format_message()
-        )
         context = error.ctx if isinstance(error, click.UsageError) else None
         place = f"{context.command_path}: " if context else ""
         hint = f" (see {context.command_path} --help)" if context else ""
-        _complain(f"{place}{message}{hint}")
+        _complain(f"{place}{error.format_message()}{hint}")
         return 2
     except (KeyboardInterrupt, click.Abort, _Stopped) as error:
         # click takes it for the end of a prompt
@@ -295,23 +292,6 @@ def _run(arguments: list[str]) -> int:
         )
         return 2
     return code if isinstance(code, int) else 0
-
-
-def _no_option(error: click.NoSuchOption) -> str:
-    known = (
-        [
-            flag
-            for param in error.ctx.command.params
-            for flag in (*param.opts, *param.secondary_opts)
-        ]
-        if error.ctx
-        else []
-    )
-    longer = [flag for flag in known if flag.startswith("--")]
-    return (
-        f"wanted an option; found {error.option_name}; "
-        f"{or_closest(error.option_name, longer, 'pick one of its help')}"
-    )
 
 
 def _internal_error(error: BaseException, arguments: Sequence[str]) -> int:

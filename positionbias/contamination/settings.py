@@ -8,14 +8,7 @@ from dataclasses import asdict, dataclass
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import Place
-from positionbias.core.settings import (
-    Seeded,
-    check_once,
-    check_settings,
-    declared_setting,
-    required_setting,
-    setting,
-)
+from positionbias.core.settings import REQUIRED, Seeded, check_once, check_settings, setting
 from positionbias.models.kinds import READ_AS
 
 
@@ -49,10 +42,10 @@ class Suspects:
         absent="none, if all systems are given by rankings",
     )
     split: str = setting("test", "The public queries.", metavar="SPLIT")
-    fresh: str = required_setting(
-        "Judged queries that the model cannot have seen.", metavar="SPLIT"
+    fresh: str = setting(
+        REQUIRED, "Judged queries that the model cannot have seen.", metavar="SPLIT"
     )
-    kind: str | None = declared_setting(None, READ_AS)
+    kind: str | None = setting(None, READ_AS)
 
     def __post_init__(self) -> None:
         check_settings(self)

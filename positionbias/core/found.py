@@ -1,10 +1,9 @@
-"""The artefacts in a folder by their kinds, from a manifest's first bytes: what completion and "did
-you mean" ask for costs little. Of a collection that is not there, the command that makes it.
+"""The artefacts in a folder by their kinds, from a manifest's first bytes: what "did you
+mean" asks for costs little. Of a collection that is not there, the command that makes it.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterator
@@ -88,17 +87,6 @@ def names_of(*kinds: str) -> list[str]:
     ]
     kept = [found.path.name for found in artefacts_in(home()) if found.kind in kinds]
     return sorted({*here, *kept})
-
-
-def splits_of(collection: str) -> list[str]:
-    """Return the splits of a collection, by its folder or name; none where they cannot be read."""
-    for place in (Path(collection), home() / collection):
-        try:
-            splits = json.loads((place / MANIFEST).read_bytes())["content"]["splits"]
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            continue
-        return list(splits) if isinstance(splits, dict) else []
-    return []
 
 
 MSMARCO = "posbias import msmarco collectionandqueries.tar.gz"

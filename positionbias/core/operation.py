@@ -12,16 +12,15 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, wraps
 from numbers import Integral, Real
 from pathlib import Path
-from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import (
     Annotated,
     Any,
-    Literal,
     ParamSpec,
     TypeVar,
     Union,
@@ -30,20 +29,28 @@ from typing import (
     get_type_hints,
 )
 
+import click
+
 from positionbias.core.errors import SettingError, models_extra
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.places import Place, input_place, output_place, refuse_inputs
-from positionbias.core.settings import SEED_HELP, Setting, settings_of
+from positionbias.core.settings import (
+    REQUIRED,
+    SEED,
+    Setting,
+    check_kind,
+    check_several,
+    settings_of,
+)
 from positionbias.core.steps import job_of, published_by
 
 P = ParamSpec("P")
 R = TypeVar("R")
-REQUIRED = inspect.Parameter.empty
-_KINDS: Mapping[type, tuple[Any, str]] = {  # what a value of a type may be, and its name
-    int: (Integral, "a whole number"),
-    float: (Real, "a number"),
-    bool: (bool, "True or False"),
-    str: (str | Path, "a text or path"),
+_KINDS: Mapping[Any, tuple[Any, str]] = {  # what a value of a type may be, and its name
+    int: (Integral, "whole number"),
+    float: (Real, "number"),
+    bool: (bool, "boolean"),
+    str: (str | Path, "text or path"),
 }
 # of themselves; judgements are a list of their own
 _NEVER_READ = {bytes, list, tuple, set, dict, NoneType}
@@ -60,7 +67,7 @@ Sources = Annotated[
         place="read",
     ),
 ]
-Seed = Annotated[int, Setting(SEED_HELP, least=0)]
+Seed = Annotated[int, SEED]
 Out = Annotated[
     Place, Setting("Where to write: a new folder or file.", metavar="PATH", place="written")
 ]
@@ -108,17 +115,30 @@ class Parameter:
 
     @property
     def key(self) -> str:
-        """Its name in ``--set`` and in a file of settings: that of its flag, but for a switch that
-        an option turns off and on.
+        """Its name in ``--set`` and in a file of settings: that of its flag, of a switch that of
+        its field.
         """
-        if self.type is bool and not self.turns_off:
-            return self.name
-        return self.flag.lstrip("-").replace("-", "_")
+        return self.name if self.type is bool else self.flag.lstrip("-").replace("-", "_")
 
-    @property
-    def turns_off(self) -> bool:
-        """True for a switch whose flag turns off what is on by default, as ``--no-rotation``."""
-        return self.type is bool and self.default is True and bool(self.of.flags)
+    def read(self, value: Any, named: str = "") -> Any:
+        """Return the value of ``--set`` or of a file of settings in its type; errors name it by its
+        key, or as ``named``.
+
+        Raises:
+            SettingError: it is of another, or out of range.
+        """
+        if value == "none" and self.optional and self.type in (int, float):
+            return None
+        kind = self.of.click_type(self.type)
+        if self.many != isinstance(value, list) and not kind.is_composite:
+            wanted = "a list" if self.many else "one value"
+            raise SettingError(f"{named or self.key}: {value!r} is not {wanted}.")
+        try:
+            if self.many:
+                return tuple(kind(item if kind.is_composite else str(item)) for item in value)
+            return kind(value if kind.is_composite else str(value))
+        except click.BadParameter as error:
+            raise SettingError(f"{named or self.key}: {error.message}") from error
 
     def check(self, value: Any) -> None:
         """Refuse a value of another type or outside its range; None is in every range.
@@ -126,43 +146,33 @@ class Parameter:
         Raises:
             SettingError: it is one of these.
         """
-        if value is None:
-            if not self.optional:
-                raise SettingError(f"{self._named}: wanted {self._wanted()}; found None; give it")
+        # only values from Python can be of another type, where an argument has no flag
+        named = self.name if self.argument else self.flag
+        if value is None and self.optional:
             return
-        if self.many and (isinstance(value, str | Path) or not isinstance(value, Iterable)):
-            raise SettingError(f"{self._named}: wanted a list; found {value!r}; give [{value!r}]")
-        if self.many and self.default is REQUIRED and not value:
-            raise SettingError(f"{self.flag}: wanted one at least; found none; give it")
+        if self.many:
+            check_several(named, value)
+            if self.default is REQUIRED and not value:
+                raise SettingError(f"{self.flag}: wanted one at least; found none; give it")
         for item in value if self.many else (value,):
             if not self._fits(item):
-                raise SettingError(
-                    f"{self._named}: wanted {self._wanted()}; found {item!r}; give another"
-                )
-            self.of.check(self.flag, item)
+                _, kind = _KINDS.get(self.type, (object, "value"))
+                raise SettingError(f"{named}: {item!r} is not a valid {kind}.")
+            self.of.check(self.flag, item, self.type)
 
-    @property
-    def _named(self) -> str:
-        """Its name where its type is wrong, as only values from Python can be: an argument has no
-        flag there.
-        """
-        return self.name if self.argument else self.flag
-
-    def _wanted(self) -> str:
-        if get_args(self.type):
-            return f"one of {', '.join(map(str, get_args(self.type)))}"
-        return _KINDS[self.type][1] if self.type in _KINDS else "a value"
+    def value_in(self, arguments: Mapping[str, Any]) -> Any:
+        """Return its value among the arguments of a call: one of them, or a field of settings."""
+        value = arguments[self.owner or self.name]
+        for name in self.path:
+            value = getattr(value, name, None)
+        return value
 
     def _fits(self, item: Any) -> bool:
-        if get_origin(self.type) is Literal:
-            return item in get_args(self.type)
         # also what is open: a collection, a model, a function
         if self.type is str and self.of.place == "read":
             return not isinstance(item, Real) and type(item) not in _NEVER_READ
         kind, _ = _KINDS.get(self.type, (object, ""))
-        return isinstance(item, kind) and (
-            self.type is bool or not isinstance(item, bool) or kind is object
-        )
+        return isinstance(item, kind) and (kind in (bool, object) or not isinstance(item, bool))
 
 
 class LeftOut(tuple[str, ...]):
@@ -178,7 +188,7 @@ class Given(dict[str, Any]):
 
     def __init__(self, values: Mapping[str, Any], stated: Iterable[str] = ()) -> None:
         super().__init__(values)
-        self.stated = frozenset(stated)
+        self.stated = set(stated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,19 +201,6 @@ class Command:
     parameters: Sequence[Parameter]
     call: Callable[[Given], Any]
     further: Callable[[str], Sequence[Parameter]] = lambda argument: ()
-
-
-def command_for(operation: Callable[..., Any]) -> Command:
-    """Return the command that calls an operation."""
-
-    def call(given: Given) -> Any:
-        arguments = gathered(operation, given)
-        kinds = inspect.signature(operation).parameters.values()
-        several = [one.name for one in kinds if one.kind is inspect.Parameter.VAR_POSITIONAL]
-        values = [value for name in several for value in arguments.pop(name)]
-        return operation(*values, **arguments)
-
-    return Command(inspect.getdoc(inspect.unwrap(operation)) or "", parameters_of(operation), call)
 
 
 @cache
@@ -219,22 +216,20 @@ def parameters_of(function: Callable[..., Any]) -> Sequence[Parameter]:
 def _parameters(function: Any) -> Iterator[Parameter]:
     hints = _hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
-        hint, default = hints[name], parameter.default
-        kind, of = (
-            get_args(hint)[:2] if get_origin(hint) is Annotated else (_plain(hint), LeftOut())
-        )
+        hint = hints[name]
+        annotated = get_origin(hint) is Annotated
+        kind, of = get_args(hint)[:2] if annotated else (_plain(hint), LeftOut())
         if isinstance(of, Setting):
-            argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-                yield Parameter(name, "", _plain(kind), True, (), of, argument)
-                continue
+            rest = parameter.kind is inspect.Parameter.VAR_POSITIONAL
+            single, many = (_plain(kind), True) if rest else _single(kind)
             yield Parameter(
                 name,
                 "",
-                *_single(kind),
-                default,
+                single,
+                many,
+                () if rest else parameter.default,
                 of,
-                argument,
+                argument=parameter.kind is not inspect.Parameter.KEYWORD_ONLY,
                 optional=_optional(kind),
                 shown=of.shown is not False,
             )
@@ -248,11 +243,9 @@ def _parameters(function: Any) -> Iterator[Parameter]:
 
 def _hints(function: Any, *, include_extras: bool = False) -> dict[str, Any]:
     """The types of the parameters; what is returned may be a type that nobody has imported."""
-    annotations = {
-        name: hint for name, hint in function.__annotations__.items() if name != "return"
-    }
+    taken = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
     return get_type_hints(
-        SimpleNamespace(__annotations__=annotations),
+        SimpleNamespace(__annotations__=taken),
         function.__globals__,
         include_extras=include_extras,
     )
@@ -264,30 +257,27 @@ def settings_parameters(kind: Any, owner: str, path: tuple[str, ...] = ()) -> It
     """
     declared, hints = settings_of(kind), get_type_hints(kind)
     for field in sorted(fields(kind), key=lambda field: field.name == "seed"):  # the seed is last
-        of = declared.get(field.name)
-        if of is not None and of.hidden:
-            continue
-        here = (*path, field.name)
-        if _holds_settings(inner := hints[field.name]):
-            yield from settings_parameters(inner, owner, here)
-        elif of is not None:
-            single, many = _single(inner)
+        here, hint = (*path, field.name), hints[field.name]
+        if (of := declared.get(field.name)) is not None:
             yield Parameter(
                 field.name,
                 owner,
-                single,
-                many,
+                *_single(hint),
                 _default(field),
                 of,
                 path=here,
-                optional=_optional(inner),
+                optional=_optional(hint),
                 shown=getattr(kind, "SHOWN", True) if of.shown is None else of.shown,
             )
+        elif _holds_settings(hint):
+            yield from settings_parameters(hint, owner, here)
 
 
 def _holds_settings(kind: Any) -> bool:
-    """Check that a type is a settings dataclass that is not parsed from one text."""
-    return is_dataclass(kind) and not hasattr(kind, "parse")
+    """Check that a type is a settings dataclass, but for one that declares nothing, which its
+    command makes, and one that is parsed from a text.
+    """
+    return is_dataclass(kind) and bool(settings_of(kind)) and not hasattr(kind, "parse")
 
 
 def _default(field: Field[Any]) -> Any:
@@ -322,74 +312,68 @@ def _single(hint: Any) -> tuple[Any, bool]:
     return plain, False
 
 
-def gathered(function: Callable[..., Any], given: Mapping[str, object]) -> dict[str, Any]:
-    """Return the operation's arguments made of single values: settings dataclasses take theirs by
-    their fields' names.
-    """
-    hints = _hints(inspect.unwrap(function))
-    return {name: _value(name, _plain(hint), given) for name, hint in hints.items()}
+# -- a call made of single values ------------------------------------------------------------------
 
 
-def made_of(kind: Any, given: Mapping[str, object], /, **fields: Any) -> Any:
+def command_for(operation: Callable[..., Any]) -> Command:
+    """Return the command that calls an operation."""
+
+    def call(given: Given) -> Any:
+        hints = _hints(inspect.unwrap(operation))
+        arguments = {name: _value(name, _plain(hint), given) for name, hint in hints.items()}
+        several: list[Any] = []
+        for name, parameter in inspect.signature(operation).parameters.items():
+            if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+                several += arguments.pop(name)
+        return operation(*several, **arguments)
+
+    return Command(inspect.getdoc(inspect.unwrap(operation)) or "", parameters_of(operation), call)
+
+
+def made_of(kind: Any, given: Mapping[str, Any], /, **fields: Any) -> Any:
     """Return settings of this kind made of single values by their fields' names; ``fields`` are
     those that declare no setting.
     """
-    return _value("", kind, given, fields)
-
-
-def _value(
-    name: str,
-    kind: Any,
-    given: Mapping[str, object],
-    fields: Mapping[str, object] = MappingProxyType({}),
-) -> Any:
-    if not _holds_settings(kind):
-        single, many = _single(kind)
-        value: Any = given[name]
-        return (
-            tuple(_read(single, item) for item in value)
-            if many and value is not None
-            else _read(single, value)
-        )
-    made: dict[str, Any] = {}
-    declared = settings_of(kind)
-    for field, hint in get_type_hints(kind).items():
-        of = declared.get(field)
-        if of is not None and of.hidden:
+    declared, made = settings_of(kind), dict(fields)
+    for name, hint in get_type_hints(kind).items():
+        if name in fields or (name not in given if name in declared else not _holds_settings(hint)):
             continue
-        if _holds_settings(hint):
-            made[field] = _value(field, hint, given)
-        elif of is not None and field in given:
-            plain = _plain(hint)
-            made[field] = (
-                _pairs(of, field, given, get_args(plain)[1])
-                if get_origin(plain) is Mapping
-                else _value(field, plain, given)
-            )
-    return kind(**made, **fields)
+        if get_origin(hint) is Mapping:
+            made[name] = _pairs(name, declared[name], given[name], get_args(hint)[1])
+        else:
+            made[name] = _value(name, _plain(hint), given)
+    return kind(**made)
 
 
-def _pairs(of: Setting, name: str, given: Mapping[str, Any], kind: type) -> dict[str, Any]:
+def _pairs(name: str, of: Setting, texts: Sequence[str], kind: type) -> dict[str, Any]:
     """Return values, paths or texts, by their keys, given as KEY=VALUE.
 
     Raises:
         SettingError: another form, or a key twice.
     """
-    found: dict[str, Any] = {}
-    for text in given[name]:
-        key, _, value = text.partition("=")
-        if not key or not value:
-            raise SettingError(f"{of.flag(name)}: wanted {of.metavar}; found {text!r}; write it so")
-        if key in found:
-            raise SettingError(
-                f"{of.flag(name)}: wanted each name once; found {key!r} twice; drop one"
-            )
-        found[key] = input_place(value) if kind is Path else value
-    return found
+    pairs = [text.partition("=") for text in texts]
+    keys = {key for key, _, value in pairs if key and value}
+    if len(keys) < len(pairs):
+        raise SettingError(
+            f"{of.flag(name)}: wanted {of.metavar}, each name once; found {', '.join(texts)}"
+        )
+    return {key: input_place(value) if kind is Path else value for key, _, value in pairs}
+
+
+def _value(name: str, kind: Any, given: Mapping[str, Any]) -> Any:
+    if _holds_settings(kind):
+        return made_of(kind, given)
+    value, (single, many) = given[name], _single(kind)
+    if many and value is not None:
+        return tuple(_read(single, item) for item in value)
+    return _read(single, value)
 
 
 def _read(kind: Any, value: Any) -> Any:
     return kind.parse(value) if isinstance(value, str) and hasattr(kind, "parse") else value
+
+
+# -- a call from Python ----------------------------------------------------------------------------
 
 
 def operation(function: Callable[P, R]) -> Callable[P, R]:
@@ -406,78 +390,53 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
         for name, value in bound.arguments.items():
             if isinstance(value, Iterator):  # which the checks would use up
                 bound.arguments[name] = tuple(value)
-        args, kwargs = bound.args, bound.kwargs
         bound.apply_defaults()
-        kind: Any
         for name, kind in _hints(function).items():
-            if _holds_settings(kind) and not isinstance(value := bound.arguments[name], kind):
-                raise SettingError(
-                    f"{name}: wanted a {kind.__name__}; found {value!r}; give one of "
-                    "positionbias.settings"
-                )
-        values = [(one, _given(one, bound.arguments)) for one in parameters_of(function)]
+            if _holds_settings(kind):
+                check_kind(name, bound.arguments[name], kind)
+        values = [(one, one.value_in(bound.arguments)) for one in parameters_of(function)]
         for one, value in values:
             one.check(value)
-        written = {one.flag: value for one, value in values if one.of.place == "written"}
+        written = {
+            one.flag: value
+            for one, value in values
+            if one.of.place == "written" and value is not None
+        }
         for value in written.values():
-            if value is not None:
-                output_place(value)
+            output_place(value)
         refuse_inputs(written, (value for one, value in values if one.of.place == "read"))
-        with models_extra(), _done_once(function, values):
-            return function(*args, **kwargs)
+        # where it writes in several places, nothing tells that it was done before
+        once: AbstractContextManager[None] = nullcontext()
+        out = bound.arguments.get("out")
+        if isinstance(out, str | Path) and len(written) == 1:
+            once = published_by(_job(function, values), output_place(out))
+        with models_extra(), once:
+            return function(*bound.args, **bound.kwargs)
 
     checked.__doc__ = _described(function)
     return checked
 
 
-@contextmanager
-def _done_once(
-    function: Callable[..., Any], values: Sequence[tuple[Parameter, Any]]
-) -> Iterator[None]:
-    """Let the same command, given again, end as done before. Where it writes in several places,
-    nothing is told.
-    """
-    written = [value for one, value in values if one.of.place == "written" and value is not None]
-    if (
-        len(written) != 1
-        or not isinstance(written[0], str | Path)
-        or not any(one.name == "out" for one, _ in values)
-    ):
-        yield
-        return
-    left_out = ("overwrite", "workers", "engine")
+def _job(function: Callable[..., Any], values: Sequence[tuple[Parameter, Any]]) -> str | None:
+    """Return the digest of a call: the same one, given again, ends as done before."""
     asked = [
         (f"{one.owner}.{one.name}", value, one.of.place == "read")
         for one, value in values
-        if one.name not in left_out
+        if one.name not in ("overwrite", "workers", "engine")
     ]
-    with published_by(job_of(function.__name__, asked), output_place(written[0])):
-        yield
-
-
-def _given(parameter: Parameter, arguments: Mapping[str, object]) -> Any:
-    """Return what was given for a parameter: an argument of its own, or a field of settings."""
-    value: Any = arguments[parameter.owner or parameter.name]
-    for name in parameter.path:
-        value = getattr(value, name, None)
-    return value
+    return job_of(function.__name__, asked)
 
 
 def _described(function: Callable[..., Any]) -> str:
     """Return the docstring with a section on arguments inserted before those on results and
     errors.
     """
-    text = inspect.getdoc(function) or ""
     lines = []
     for name in inspect.signature(function).parameters:
-        of = [one for one in parameters_of(function) if (one.owner or one.name) == name]
-        told = (
-            of[0].of.help
-            if not of[0].owner
-            else "; ".join(f"``{one.name}``: {one.of.help}" for one in of)
-        )
+        declared = [one for one in parameters_of(function) if (one.owner or one.name) == name]
+        helps = (f"``{one.name}``: {one.of.help}" if one.owner else one.of.help for one in declared)
         lines += textwrap.wrap(
-            f"{name}: {told}", 128, initial_indent="    ", subsequent_indent="        "
+            f"{name}: {'; '.join(helps)}", 96, initial_indent=" " * 4, subsequent_indent=" " * 8
         )
-    head, section, tail = text.partition("\n\nReturns:")
+    head, section, tail = (inspect.getdoc(function) or "").partition("\n\nReturns:")
     return f"{head}\n\nArgs:\n{chr(10).join(lines)}{section}{tail}"

@@ -1,6 +1,7 @@
 """Settings declared once: a field of a settings dataclass has its default, its range and its help.
 
-Checks, command-line options and their help are made from it (``cli.settings_options``).
+Command-line options, files of settings and checks in Python are made from it (``core.operation``,
+``cli.options``); click parses the values and words what is wrong with one.
 """
 
 from __future__ import annotations
@@ -9,36 +10,56 @@ import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, is_dataclass
-from numbers import Real
-from typing import Any, Literal
+from inspect import Parameter
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-from positionbias.core.errors import PositionBiasError, SettingError, or_closest
+import click
+
+from positionbias.core.errors import PositionBiasError, SettingError
 
 _KEY = "setting"
 Implied = Mapping[str, object]
-SEED_HELP = "Random seed."
+REQUIRED = Parameter.empty  # instead of a default
+BY_HAND = f"{__name__}.by_hand"  # in click's context: the flags of what the user gave
 _MOST = 10**9  # twice this fits in 32 bits, and the product of two in 64
-# options that the command line gave; a default given by hand equals one that was not
-_BY_HAND: ContextVar[frozenset[str]] = ContextVar("_BY_HAND", default=frozenset())
 # at 2,048 threads torch crashes with a segmentation fault
 _MOST_OF = {"--seed": 2**63 - 1, "--threads": 1_024, "--workers": 1_024}
+
+
+class Whole(click.IntRange):
+    """A whole number in a range."""
+
+    name = "whole number"
+
+
+class Number(click.FloatRange):
+    """A finite number in a range."""
+
+    name = "number"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A field's declaration: its ``help`` and the values it takes.
 
-    ``least`` and ``most`` belong to the range, ``above`` and ``below`` do not. ``wanted`` describes
-    the range in other words, and ``do`` the remedy for a value outside it. ``absent`` tells the
+    ``least`` and ``most`` belong to the range, ``above`` and ``below`` do not. ``absent`` tells the
     help what None means. ``flags`` replace the flag made from its name; ``metavar`` is the
-    placeholder for a value in the help. ``off`` is the flag that turns a switch off, without
-    dashes; a ``hidden`` field has no option. ``implies`` are values of other options that are not
-    given, where this switch is on, or a function of the first argument that returns them. ``place``
-    marks the value as a path or name that is read or written; an output is never an input, nor
-    inside one. ``shown`` makes it an option of the command line, else it is a setting
-    of ``--set``; None: as ``SHOWN`` of its settings class says, and without one shown.
+    placeholder for a value in the help. ``implies`` are values of other options that are not given,
+    where this switch is on, or a function of the first argument that returns them. ``place`` marks
+    the value as a path or name that is read or written; an output is never an input, nor inside
+    one. ``shown`` makes it an option of the command line, else it is a setting of ``--set``; None:
+    as ``SHOWN`` of its settings class says, and without one shown.
     """
 
     help: str
@@ -47,13 +68,9 @@ class Setting:
     above: float | None = None
     below: float | None = None
     choices: Collection[str] = ()
-    wanted: str = ""
-    do: str = ""
     absent: str = ""
     flags: Sequence[str] = ()
     metavar: str = ""
-    off: str = ""
-    hidden: bool = False
     implies: Implied | Callable[[str], Implied] = field(default_factory=dict, hash=False)
     place: Literal["", "read", "written"] = ""
     shown: bool | None = None
@@ -62,109 +79,78 @@ class Setting:
         """Return the flag that errors name, where it belongs to a field called ``name``."""
         return self.flags[-1] if self.flags else flag_of(name)
 
-    def check(self, flag: str, value: Any) -> None:
-        """Refuse a value outside the range; None is in every range.
+    def click_type(self, kind: Any) -> click.ParamType[Any]:
+        """Return what parses a text as a ``kind`` in the range."""
+        if choices := self._choices(kind):
+            return click.Choice(choices)
+        if get_origin(kind) is tuple:
+            return click.Tuple([self.click_type(part) for part in get_args(kind)])
+        if hasattr(kind, "_fields") and not hasattr(kind, "parse"):  # a named tuple
+            return click.Tuple([self.click_type(part) for part in get_type_hints(kind).values()])
+        if kind is int:
+            return Whole(*self._bounds, *self._open) if self._bounded else click.INT
+        if kind is float:
+            return Number(*self._bounds, *self._open) if self._bounded else click.FLOAT
+        if kind is bool:
+            return click.BOOL
+        return click.Path() if self.place else click.STRING
+
+    def check(self, flag: str, value: Any, kind: Any = None) -> None:
+        """Refuse a value that is no choice or outside the range; None is in every range.
 
         Raises:
-            SettingError: it is outside.
+            SettingError: it is so.
         """
         if value is None:
             return
-        if self.choices:
-            if not isinstance(value, str) or value not in self.choices:
-                known = self.wanted or f"one of {', '.join(self.choices)}"
-                raise SettingError(
-                    f"{flag}: wanted {known}; found {value!r}; "
-                    f"{or_closest(value, self.choices, self.do or 'pick one')}"
-                )
-            return
-        if isinstance(value, int):
-            check_whole(flag, value)
-        if self._bounded and not isinstance(value, Real):
-            raise SettingError(f"{flag}: wanted a number; found {value!r}; give one")
-        if not self._holds(value):
-            raise SettingError(
-                f"{flag}: wanted {self._range(value)}; found {value}; "
-                f"{self.do or self._advice(value)}"
-            )
+        try:
+            if choices := self._choices(kind):
+                if value not in choices:
+                    raise click.BadParameter(
+                        click.Choice(choices).get_invalid_choice_message(value, None)
+                    )
+            elif isinstance(value, Integral):
+                Whole(max=_MOST_OF.get(flag, _MOST)).convert(int(value), None, None)
+                self.click_type(int).convert(value, None, None)
+            elif self._bounded:
+                self.click_type(float).convert(value, None, None)
+        except click.BadParameter as error:
+            raise SettingError(f"{flag}: {error.message}") from error
 
-    def _holds(self, value: float) -> bool:
-        within = (self.least is None or value >= self.least) and (
-            self.most is None or value <= self.most
+    def _choices(self, kind: Any) -> tuple[Any, ...]:
+        return tuple(self.choices or (get_args(kind) if get_origin(kind) is Literal else ()))
+
+    @property
+    def _bounds(self) -> tuple[Any, Any]:
+        return (
+            self.above if self.least is None else self.least,
+            self.below if self.most is None else self.most,
         )
-        apart = (self.above is None or value > self.above) and (
-            self.below is None or value < self.below
-        )
-        return within and apart and (not self._bounded or math.isfinite(value))
 
     @property
     def _bounded(self) -> bool:
-        return any(bound is not None for bound in (self.least, self.most, self.above, self.below))
+        return self._bounds != (None, None)
 
-    def _range(self, value: float) -> str:
-        if self.wanted:
-            return self.wanted
-        if self.least is not None and self.most is None and self.below is None:
-            return (
-                f"at least {self.least}"
-                if isinstance(value, int)
-                else f"a number from {self.least}"
-            )
-        low = (
-            f"from {self.least}"
-            if self.least is not None
-            else f"above {self.above}"
-            if self.above is not None
-            else ""
-        )
-        high = (
-            f"to {self.most}"
-            if self.most is not None
-            else f"below {self.below}"
-            if self.below is not None
-            else ""
-        )
-        between = " " if high.startswith("to") else " and "
-        return f"a number {between.join(filter(None, (low, high)))}"
-
-    def _advice(self, value: float) -> str:
-        only_low = self.most is None and self.below is None
-        return "raise it" if only_low and isinstance(value, int) else "give another"
+    @property
+    def _open(self) -> tuple[bool, bool]:
+        return self.above is not None, self.below is not None
 
 
-def check_whole(flag: str, value: int) -> None:
-    """Refuse a whole number that libraries cannot hold, or more threads or processes than they can
-    run.
-
-    Raises:
-        SettingError: it is too large.
+def setting(default: Any, declaration: str | Setting, **limits: Any) -> Any:
+    """Return a dataclass field with a default, or ``REQUIRED``, and a help text with the limits of
+    ``Setting``, or a declaration shared with another field.
     """
-    if value > (most := _MOST_OF.get(flag, _MOST)):
-        raise SettingError(f"{flag}: wanted a whole number up to {most:,}; found {value}; lower it")
-
-
-def setting(default: Any, help: str, **of_it: Any) -> Any:
-    """Return a dataclass field with a default, a help text, and the limits of ``Setting``."""
-    return declared_setting(default, Setting(help, **of_it))
-
-
-def declared_setting(default: Any, of: Setting) -> Any:
-    """Return a dataclass field with a default and a declaration shared with another field."""
+    if isinstance(declaration, str):
+        declaration = Setting(declaration, **limits)
+    metadata = {_KEY: declaration}
+    if default is REQUIRED:
+        return field(metadata=metadata)
     if isinstance(default, dict):
-        return field(default_factory=default.copy, metadata={_KEY: of})
-    return field(default=default, metadata={_KEY: of})
+        return field(default_factory=default.copy, metadata=metadata)
+    return field(default=default, metadata=metadata)
 
 
-def required_setting(help: str, **of_it: Any) -> Any:
-    """Return a dataclass field without a default, with a help text and the limits of
-    ``Setting``.
-    """
-    return field(metadata={_KEY: Setting(help, **of_it)})
-
-
-def seed_setting() -> Any:
-    """Return the field ``seed`` of settings with random draws."""
-    return setting(1, SEED_HELP, least=0, shown=True)
+SEED = Setting("Random seed.", least=0, shown=True)
 
 
 class Settings:
@@ -184,7 +170,7 @@ class Settings:
 class Seeded(Settings):
     """Settings of what draws at random."""
 
-    seed: int = seed_setting()
+    seed: int = setting(1, SEED)
 
 
 def settings_of(kind: type) -> Mapping[str, Setting]:
@@ -201,21 +187,36 @@ def check_settings(settings: Any) -> None:
     Raises:
         SettingError: a field is not; the message names the flag of the first.
     """
+    declared = settings_of(type(settings))
     for one in fields(settings):
         value, kind = getattr(settings, one.name), one.default_factory
-        if isinstance(kind, type) and is_dataclass(kind) and not isinstance(value, kind):
-            raise SettingError(
-                f"{one.name}: wanted a {kind.__name__}; found {value!r}; give one of "
-                "positionbias.settings"
-            )
-        if type(one.default) is tuple and (
-            isinstance(value, str) or not isinstance(value, Iterable)
-        ):
-            raise SettingError(f"{one.name}: wanted a tuple; found {value!r}; give ({value!r},)")
-    for name, declared in settings_of(type(settings)).items():
-        value = getattr(settings, name)
-        for one in value if isinstance(value, tuple) else (value,):
-            declared.check(declared.flag(name), one)
+        if isinstance(kind, type) and is_dataclass(kind):
+            check_kind(one.name, value, kind)
+        if type(one.default) is tuple:
+            check_several(one.name, value)
+        if (setting := declared.get(one.name)) is not None:
+            for item in value if isinstance(value, tuple) else (value,):
+                setting.check(setting.flag(one.name), item)
+
+
+def check_kind(name: str, value: object, kind: type) -> None:
+    """Refuse what is no settings of this class.
+
+    Raises:
+        SettingError: it is something else.
+    """
+    if not isinstance(value, kind):
+        raise SettingError(f"{name}: {value!r} is no {kind.__name__} of positionbias.settings")
+
+
+def check_several(name: str, value: object) -> None:
+    """Refuse one value where several may be given.
+
+    Raises:
+        SettingError: it is no list.
+    """
+    if isinstance(value, str | Path) or not isinstance(value, Iterable):
+        raise SettingError(f"{name}: {value!r} is not a list; give [{value!r}]")
 
 
 def check_once(listed: Mapping[str, Sequence[Any]]) -> None:
@@ -253,16 +254,10 @@ def flags_as(names: Mapping[str, str]) -> Iterator[None]:
         raise type(error)(named) from error
 
 
-@contextmanager
-def given_by_hand(flags: Iterable[str]) -> Iterator[None]:
-    """Have ``given_flags`` yield these flags of a command line even where their values are the
-    defaults.
-    """
-    before = _BY_HAND.set(frozenset(flags))
-    try:
-        yield
-    finally:
-        _BY_HAND.reset(before)
+def _by_hand() -> Collection[str]:
+    """Return the flags that the user gave on the command line, even with a default's value."""
+    context = click.get_current_context(silent=True)
+    return context.meta.get(BY_HAND, ()) if context else ()
 
 
 def refuse_idle(flags: Iterable[str], *, wanted: str, found: str) -> None:
@@ -272,7 +267,7 @@ def refuse_idle(flags: Iterable[str], *, wanted: str, found: str) -> None:
         SettingError: one of these was given.
     """
     for flag in flags:
-        if flag in _BY_HAND.get():
+        if flag in _by_hand():
             raise SettingError(
                 f"{flag}: wanted {wanted}; found {found}, with which it does nothing; leave it out"
             )
@@ -289,8 +284,7 @@ def given_flags(settings: Any) -> Iterator[str]:
             yield from given_flags(value)
         elif one.name in declared:
             flag = declared[one.name].flag(one.name)
-            by_hand = flag in _BY_HAND.get() and not declared[one.name].hidden
-            if by_hand or value != one.default:
+            if flag in _by_hand() or value != one.default:
                 yield flag
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from positionbias.core.settings import Seeded, declared_setting, setting
+from positionbias.core.settings import Seeded, setting
 from positionbias.firststage.own_passages import WITHOUT_OWN
 
 
@@ -26,4 +26,4 @@ class Measuring(Seeded):
         flags=("-m", "--measure"),
         metavar="MEASURE",
     )
-    without_own: bool = declared_setting(False, WITHOUT_OWN)
+    without_own: bool = setting(False, WITHOUT_OWN)

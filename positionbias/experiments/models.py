@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
-
-import msgspec
+from typing import TYPE_CHECKING, Any
 
 from positionbias.core.errors import SettingError, bad_input, or_closest
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import manifest_if_any
 from positionbias.core.operation import Given, Parameter, made_of, settings_parameters
 from positionbias.core.places import input_place, model_place
-from positionbias.core.settings import (
-    Setting,
-    check_once,
-    flag_of,
-    flags_as,
-    seed_setting,
-    setting,
-)
+from positionbias.core.settings import SEED, Setting, check_once, flags_as, setting
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.kinds import begins_with, config_class
 from positionbias.models.shapes import KINDS
@@ -139,45 +130,39 @@ def with_assignments(
                 f"{flag}: wanted a setting that the study leaves open; found {setting!r} in "
                 f"{text!r}, and {decided[setting]}; leave it out"
             )
-        known = [_hints(model) if kind in ("", model.kind) else {} for model in changed]
-        if not any(setting in hints for hints in known):
-            names = list({name: None for hints in known for name in hints})
+        known = [_parameters(model) if kind in ("", model.kind) else {} for model in changed]
+        if not any(setting in parameters for parameters in known):
+            names = list({name: None for parameters in known for name in parameters})
             raise SettingError(
                 f"{flag}: wanted a setting of {kind or 'one of the models'}: {', '.join(names)}; "
                 f"found {setting!r}; {or_closest(setting, names, 'give one of these')}"
             )
         changed = [
-            _with_setting(model, setting, value.strip(), flag) if setting in hints else model
-            for model, hints in zip(changed, known, strict=True)
+            _with_setting(model, setting, value.strip(), flag) if setting in parameters else model
+            for model, parameters in zip(changed, known, strict=True)
         ]
     return tuple(changed)
 
 
-def _hints(model: ModelSettings) -> dict[str, Any]:
-    """Return the settings of a model with their types."""
-    hints = get_type_hints(TrainConfig) | get_type_hints(type(model.model))
-    names = [one.name for part in (TrainConfig, model.model) for one in fields(part)]
-    return {name: hints[name] for name in names if name not in OWN}
+def _parameters(model: ModelSettings) -> dict[str, Parameter]:
+    """Return the settings of a model's training and shape by name."""
+    parts = (("training", TrainConfig), ("model", type(model.model)))
+    return {
+        one.name: one
+        for owner, kind in parts
+        for one in settings_parameters(kind, owner)
+        if one.name not in OWN
+    }
 
 
 def _with_setting(model: ModelSettings, setting: str, text: str, flag: str) -> ModelSettings:
-    named, hint = f"{flag} {model.kind}.{setting}", _hints(model)[setting]
-    none = text.lower() == "none" and type(None) in get_args(hint)
-    try:
-        value = None if none else msgspec.convert(text, hint, strict=False)
-    except msgspec.ValidationError as error:
-        wanted = " or ".join(map(_in_words, get_args(hint) or [hint]))
-        raise SettingError(f"{named}: wanted {wanted}; found {text!r}; give another") from error
-    with flags_as({flag_of(setting): named}):
-        if setting in TrainConfig.__dataclass_fields__:
+    parameter, named = _parameters(model)[setting], f"{flag} {model.kind}.{setting}"
+    value = parameter.read(text, named)
+    with flags_as({parameter.flag: named}):
+        if parameter.owner == "training":
             instead = {**_INSTEAD.get(setting, {}), setting: value}
             return replace(model, training=replace(model.training, **instead))
         return replace(model, model=replace(model.model, **{setting: value}))
-
-
-def _in_words(kind: Any) -> str:
-    names = {int: "a whole number", float: "a number", bool: "true or false", type(None): "none"}
-    return names.get(kind, "a word") if isinstance(kind, type) else str(kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,7 +189,7 @@ class StudySettings:
         {}, "A run to use instead of BM25's; repeatable.", metavar="SPLIT=RUN"
     )
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
-    seed: int = seed_setting()
+    seed: int = setting(1, SEED)
 
     @property
     def training_seeds(self) -> range:

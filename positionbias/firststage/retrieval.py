@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from positionbias.core.settings import Settings, declared_setting, setting
+from positionbias.core.settings import Settings, setting
 from positionbias.firststage.own_passages import WITHOUT_OWN
 
 
@@ -24,4 +24,4 @@ class Retrieval(Settings):
     name: str | None = setting(
         None, "The run's tag.", absent="bm25; the model's name with --vectors"
     )
-    without_own: bool = declared_setting(False, WITHOUT_OWN)
+    without_own: bool = setting(False, WITHOUT_OWN)

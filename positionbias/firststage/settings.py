@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from positionbias.core.settings import Settings, declared_setting, setting, settings_of
+from positionbias.core.settings import Settings, setting, settings_of
 
 BACKENDS = ("bm25s", "lucene")
 
@@ -60,8 +60,8 @@ class Bm25Search(Settings):
         shown=False,
     )
     preset: str = setting("anserini", "Settings of k1 and b.", choices=tuple(PRESETS), shown=False)
-    k1: float | None = declared_setting(None, settings_of(Bm25Settings)["k1"])
-    b: float | None = declared_setting(None, settings_of(Bm25Settings)["b"])
+    k1: float | None = setting(None, settings_of(Bm25Settings)["k1"])
+    b: float | None = setting(None, settings_of(Bm25Settings)["b"])
 
     @property
     def settings(self) -> Bm25Settings:

@@ -56,7 +56,6 @@ class ValidationDraw(Seeded):
         "Queries to move from training to validation, drawn at random.",
         least=0,
         metavar="N",
-        do="leave it out for none",
     )
     validation_by: Literal["passage", "query"] = setting(
         "passage",

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Literal, get_args
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, input_place
 from positionbias.core.settings import (
+    REQUIRED,
     Seeded,
     Settings,
     check_settings,
-    declared_setting,
-    required_setting,
     setting,
     settings_of,
 )
@@ -59,7 +58,6 @@ class FindSettings(Settings):
         "Lowest cosine of a pair; the paper's is 0.91.",
         least=-1,
         most=1,
-        wanted="a cosine from -1 to 1",
         absent="the encoder's own, if people labelled its cosines",
         metavar="SCORE",
     )
@@ -81,7 +79,10 @@ class SampleSettings(Seeded):
 
     sample_size: int = setting(100, "Pairs to draw.", metavar="N")
     above: float = setting(
-        0.8, "The lowest score of a pair.", least=0, below=1, wanted="a score from 0 to below 1"
+        0.8,
+        "The lowest score of a pair.",
+        least=0,
+        below=1,
     )
     strata: int = setting(10, "Parts of equal width, from --above to 1.", least=1)
     score: str = setting("cosine", "Score of similarity.", choices=SCORES)
@@ -106,7 +107,8 @@ class LeakingPairs(Settings):
         SettingError: a setting outside its range.
     """
 
-    pairs: Sequence[Place] = required_setting(
+    pairs: Sequence[Place] = setting(
+        REQUIRED,
         "Pairs of leaking training queries and test queries: from posbias leakage find, or "
         "labelled ones; repeatable.",
         metavar="DIR|FILE",
@@ -117,7 +119,6 @@ class LeakingPairs(Settings):
         "Lowest cosine at which an unlabelled pair leaks. [default: all do]",
         least=-1,
         most=1,
-        wanted="a cosine from -1 to 1",
         metavar="SCORE",
         shown=False,
     )
@@ -131,7 +132,6 @@ class LeakingPairs(Settings):
         None,
         "Number of leaking queries, the same for all sizes.",
         least=1,
-        do="raise it; without leakage: --leakage no",
         metavar="N",
         absent="twice the number of judged test queries",
     )
@@ -184,16 +184,16 @@ class Encoder:
         metavar="PATH|ID",
         place="read",
     )
-    kind: str | None = declared_setting(None, READ_AS)
-    query_prompt: str | None = declared_setting(None, settings_of(Computing)["query_prompt"])
+    kind: str | None = setting(None, READ_AS)
+    query_prompt: str | None = setting(None, settings_of(Computing)["query_prompt"])
     device: str = setting(
         DEVICES[0],
         "Device to compute on; auto is the GPU if there is one.",
         choices=DEVICES,
         shown=False,
     )
-    precision: Precision = declared_setting(PRECISIONS[0], _CONFIG["precision"])
-    batch_tokens: int = declared_setting(0, _CONFIG["batch_tokens"])
+    precision: Precision = setting(PRECISIONS[0], _CONFIG["precision"])
+    batch_tokens: int = setting(0, _CONFIG["batch_tokens"])
 
     def __post_init__(self) -> None:
         check_settings(self)

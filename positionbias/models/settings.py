@@ -23,7 +23,6 @@ class DistilSettings(Settings):
         1e-4,
         "a in the weight a / (a + p) of a word with share p of all words; 0 weighs all alike.",
         least=0,
-        do="0.0001 is usual, 0 gives no weights",
         shown=False,
     )
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from positionbias.core.operation import (
-    REQUIRED,
     Command,
     Given,
     Parameter,
@@ -16,7 +15,7 @@ from positionbias.core.operation import (
     parameters_of,
     settings_parameters,
 )
-from positionbias.core.settings import Setting
+from positionbias.core.settings import REQUIRED, Setting
 from positionbias.engine.choose import Engine
 from positionbias.experiments.models import TEACHER, model_parameters, models_of
 from positionbias.ops.studies import study

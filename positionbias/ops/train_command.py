@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from positionbias.core.errors import SettingError
 from positionbias.core.operation import (
-    REQUIRED,
     Command,
     Given,
     Parameter,
@@ -16,7 +15,7 @@ from positionbias.core.operation import (
     settings_parameters,
 )
 from positionbias.core.places import input_place
-from positionbias.core.settings import Setting, flag_of, refuse_idle
+from positionbias.core.settings import REQUIRED, Setting, flag_of, refuse_idle
 from positionbias.models.shapes import KINDS, Beginning, Kind, TKConfig
 from positionbias.ops.training import train
 from positionbias.positions.rotate import Rotation

@@ -30,7 +30,6 @@ class OverlapSettings(Settings):
         "Lowest share of one text's runs of words that the other must have.",
         above=0,
         most=1,
-        wanted="a share above 0, to 1",
         shown=False,
     )
     all_passages: bool = setting(
@@ -56,7 +55,6 @@ class CountedPairs(Settings):
         "The cosine from which a pair without a label counts.",
         least=-1,
         most=1,
-        wanted="a cosine from -1 to 1",
         metavar="SCORE",
         absent="with --against the encoder's own; with --pairs, all found by meaning",
     )

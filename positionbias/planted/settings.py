@@ -38,14 +38,12 @@ class PlantedSettings(Seeded):
         least=0,
         most=1,
         metavar="0..1",
-        do="0 is uniform",
     )
     queries: int = setting(
         14_000,
         "Total number of queries in the three splits.",
         least=20,
         most=MOST_QUERIES,
-        wanted=f"20 to {MOST_QUERIES:,} (half of all names)",
         metavar="N",
     )
     passages: int = setting(112_000, "Total number of passages.", metavar="N")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from positionbias.core.settings import Setting, Settings, declared_setting, seed_setting, setting
+from positionbias.core.settings import SEED, Setting, Settings, setting
 
 DEEPEST = 1_000  # ranks to read of a run, as in TREC [decision]
 _MEASURES = Setting(
@@ -38,15 +38,15 @@ class CoverageSettings(Settings):
 class VerdictSettings(CoverageSettings):
     """Settings of the verdict on one new run."""
 
-    measures: Sequence[str] = declared_setting(("nDCG@10",), _MEASURES)
-    seed: int = seed_setting()
+    measures: Sequence[str] = setting(("nDCG@10",), _MEASURES)
+    seed: int = setting(1, SEED)
 
 
 @dataclass(frozen=True, slots=True)
 class PoolSettings(VerdictSettings):
     """Settings of drawn pools."""
 
-    measures: Sequence[str] = declared_setting(("RR", "nDCG@10"), _MEASURES)
+    measures: Sequence[str] = setting(("RR", "nDCG@10"), _MEASURES)
     pools: int = setting(10, "Number of pools to draw per kind.", least=1)
     gold: str = setting(
         "pool",

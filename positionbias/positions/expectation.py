@@ -10,7 +10,7 @@ values leave it whole and move its start to s − c for c = 0 … s, that is to 
 for c = s+L … n−1, that is to n−L … s+1: each start in {0 … n−L} once. So, unless it was cut, the
 start of a rotated answer is uniform on {0 … n−L}, whatever it was before, and one expected curve
 serves original and rotated collections. (The *mixture* does change: long answers are cut more
-often. The curve is summed over the answers that are left.) ``--no-identity`` excludes c = 0, so an
+often. The curve is summed over the answers that are left.) ``identity=false`` excludes c = 0, so an
 answer cannot stay at s: each answer's curve then lacks that one start, a share of at most
 1/(n−L+1). This does not hold for sentence-wise rotation.
 

@@ -22,7 +22,7 @@ from typing import Any, Literal, overload
 from positionbias.core.errors import InputError, bad_input, check_type
 from positionbias.core.records import identifier
 from positionbias.core.seeds import below, text_id
-from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.core.settings import SEED, check_settings, setting
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.text.words import (
     WORD_METHODS,
@@ -58,16 +58,15 @@ class Rotation:
     )
     identity: bool = setting(
         True,
-        "Change every passage of two or more words.",
-        flags=("--no-identity",),
+        "Let a draw leave a passage as it is, one in as many as it has words.",
         shown=False,
     )
-    seed: int = seed_setting()
+    seed: int = setting(1, SEED)
 
     def __post_init__(self) -> None:
         check_settings(self)
         check_type("--seed", self.seed, Integral, "a whole number")  # type: ignore[type-abstract]
-        check_type("--no-identity", self.identity, bool, "True or False")
+        check_type("--identity", self.identity, bool, "True or False")
 
     def cut(self, text: str, *key: str | int, purpose: str = PURPOSE) -> int:
         """Draw the character offset at which ``text`` is cut; 0: no cut. Stored passages use their

@@ -11,7 +11,7 @@ from typing import Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import Seeded, Settings, required_setting, setting
+from positionbias.core.settings import REQUIRED, Seeded, Settings, setting
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.positions.density import Density
 from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod
@@ -46,8 +46,7 @@ class Matching(Settings):
     fold_case: bool = setting(False, "Ignore case when matching.", shown=False)
     offsets: bool = setting(
         True,
-        "Match every answer, even if the source gives its place.",
-        flags=("--no-offsets",),
+        "Use an answer's place where the source gives it; false: match every answer.",
         shown=False,
     )
 
@@ -129,7 +128,8 @@ class Selection(Seeded):
         SettingError: a setting outside its range.
     """
 
-    answers_in: AnswerRange = required_setting(
+    answers_in: AnswerRange = setting(
+        REQUIRED,
         "Range of relative positions where a kept query's answers start, without HIGH: 0:0.2 is "
         "the first fifth.",
         metavar="LOW:HIGH",
@@ -155,7 +155,8 @@ class Placing(Seeded):
         SettingError: a negative seed.
     """
 
-    density: Density = required_setting(
+    density: Density = setting(
+        REQUIRED,
         "Density of evidence sentences: uniform, front:X, end:X or middle:X with X from 0 "
         "(uniform) to 1, as the planted collection's front-loading; or a histogram, as from "
         "`posbias histogram msmarco-qa --split train --json`.",

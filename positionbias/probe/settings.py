@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import Seeded, Setting, check_settings, declared_setting, setting
+from positionbias.core.settings import Seeded, Setting, check_settings, setting
 
 PairMode = Literal["different", "all"]
 PAIR_MODES: tuple[PairMode, ...] = ("different", "all")
@@ -71,7 +71,7 @@ class ProbeSettings(Seeded):
         least=0,
         shown=False,
     )
-    probe_layers: Layers = declared_setting(None, PROBE_LAYERS)
+    probe_layers: Layers = setting(None, PROBE_LAYERS)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "probe_layers", layers_of(self.probe_layers))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from positionbias.core.errors import models_extra
 from positionbias.core.places import Place, model_place
 from positionbias.core.progress import remark
-from positionbias.core.settings import Settings, declared_setting, setting
+from positionbias.core.settings import Settings, setting
 from positionbias.firststage.own_passages import WITHOUT_OWN
 from positionbias.models.kinds import READ_AS
 
@@ -50,7 +50,6 @@ class RankingConfig(Settings):
         0,
         "Padded tokens in a batch; 0: chosen by device.",
         least=0,
-        do="0 leaves it to the device",
         shown=False,
     )
     precision: Precision = setting(
@@ -214,7 +213,7 @@ class Reranking(Settings):
         absent="the depth tuned on validation, or all",
     )
     name: str | None = setting(None, "The run's tag.", absent="the checkpoint's name")
-    without_own: bool = declared_setting(False, WITHOUT_OWN)
+    without_own: bool = setting(False, WITHOUT_OWN)
     allow_missing: bool = setting(
         False,
         "Put passages for which an endpoint gives no score behind the others, and name them.",
@@ -275,7 +274,7 @@ class Teacher(Settings):
         metavar="MODEL",
         place="read",
     )
-    kind: str | None = declared_setting(None, READ_AS)
+    kind: str | None = setting(None, READ_AS)
     scores: Place | None = setting(
         None,
         "Instead of --model, the scores of a teacher that runs elsewhere: a TREC run, lines of "

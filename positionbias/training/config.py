@@ -101,7 +101,6 @@ class TrainConfig(Seeded):
         2,
         "Passages of a query in a step: a positive, and negatives drawn for it.",
         least=2,
-        wanted="a positive and a negative or more",
     )
     learning_rate: float | None = setting(
         None,

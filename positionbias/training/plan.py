@@ -92,7 +92,6 @@ class TrainPlan:
         1,
         "Grade from which a passage counts as relevant.",
         least=1,
-        wanted="a grade from 1 (0 is judged not relevant)",
         metavar="GRADE",
         shown=False,
     )

@@ -223,7 +223,7 @@ def test_the_first_stage_is_not_held_to_limits_beside_models() -> None:
                 "--max-order"
             ),
         ),
-        ({"max_movement": math.nan}, "--max-movement: wanted a number"),
+        ({"max_movement": math.nan}, "--max-movement: nan is not a finite number"),
     ],
     ids=["none", "NaN"],
 )

@@ -80,7 +80,7 @@ def test_a_run_alone_cannot_tell(check: Command, run_path: Path) -> None:
     ("arguments", "message"),
     [
         ((), "check: wanted a limit; found none; give one of --max-response, --max-movement"),
-        (("--max-response", "nan"), "--max-response: wanted a number from 0; found nan"),
+        (("--max-response", "nan"), "'--max-response': 'nan' is not a finite number"),
     ],
     ids=[
         "none",

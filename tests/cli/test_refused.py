@@ -30,11 +30,11 @@ def refusal(arguments: str) -> str:
     [
         (
             "study position-bias x --out ./s --set tk.batch_size=0",
-            "--set tk.batch_size: wanted at least 1; found 0; raise it",
+            "--set tk.batch_size: 0 is not in the range x>=1",
         ),
         (
             "study position-bias x --out ./s --set heads=0",
-            "--set tk.heads: wanted at least 1; found 0; raise it",
+            "--set tk.heads: 0 is not in the range x>=1",
         ),
         (
             "study position-bias x --out ./s --positions none",
@@ -64,7 +64,7 @@ def refusal(arguments: str) -> str:
         # names given twice
         (
             "study position-bias x --out ./s --set candidates=test=A --set candidates=test=B",
-            "candidates: wanted each name once",
+            "candidates: wanted SPLIT=RUN, each name once",
         ),
         (
             "study position-bias x --out ./s --set tk.heads=2 --set tk.heads=4",

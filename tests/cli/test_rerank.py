@@ -60,7 +60,7 @@ def test_a_run(rerank, run_path, tmp_path):
     ("arguments", "complaint"),
     [
         (("--split", "train"), "wanted queries of the split; found 18 unknown"),
-        (("--depth", 0), "--depth: wanted at least 1; found 0; raise it"),
+        (("--depth", 0), "'--depth': 0 is not in the range x>=1"),
         (("--model", "nothing-here"), "nothing-here: wanted a folder"),
         (("--candidates", "none.run"), "none.run: wanted a readable file"),
     ],

@@ -45,8 +45,8 @@ def test_a_run_and_its_manifest(small_collection, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--set", "k1=-1"), "k1: wanted a number from 0"),
-        (("--set", "b=x"), "b: wanted a number"),
+        (("--set", "k1=-1"), "k1: -1.0 is not in the range x>=0"),
+        (("--set", "b=x"), "b: 'x' is not a valid number"),
         (
             ("--set", "backend=lucene", "--set", "engine=ray"),
             "engine: wanted local with backend lucene",

@@ -92,11 +92,11 @@ def test_three_seeds_and_two_rotations_from_seed_on_where_none_are_named(
         (("--models", "bert_cat"), "--encoder, --start: wanted one of the two; found neither"),
         (("--encoder", "minilm"), "--encoder: wanted a model that uses it; found tk"),
         (("--set", "tk.headz=2"), "found 'headz'"),
-        (("--seeds", 0), "--seeds: wanted a number from 1 to 1000; found 0"),
-        (("--set", "candidates=test"), "candidates: wanted SPLIT=RUN; found 'test'"),
+        (("--seeds", 0), "'--seeds': 0 is not in the range 1<=x<=1000"),
+        (("--set", "candidates=test"), "candidates: wanted SPLIT=RUN, each name once; found test"),
         (("--set", "candidates=test=nowhere.run"), "nowhere.run: wanted a readable file"),
         (("--test-split", "dl19"), "found no dl19 (there are train, validation, test)"),
-        (("--set", "depth=0"), "depth: wanted at least 1; found 0"),
+        (("--set", "depth=0"), "depth: 0 is not in the range x>=1"),
     ],
 )
 def test_one_clear_line(collection, tmp_path, capsys, arguments, complaint):

@@ -107,7 +107,7 @@ def test_bad_options(
         (["--models", "tk"], "--models: wanted at least one, each once; found tk"),
         (
             ["--negatives-of", "passed-over"],
-            "--negatives-of: wanted NAME=JUDGEMENTS; found 'passed-over'",
+            "--negatives-of: wanted NAME=JUDGEMENTS, each name once; found",
         ),
         (
             ["--set", "compared=bert_cat"],

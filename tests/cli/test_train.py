@@ -117,9 +117,9 @@ def test_resumed(train, tmp_path, monkeypatch):
     ("arguments", "complaint"),
     [
         (("--resume",), "wanted a training to resume; found none"),
-        (("--batch-size", 0), "--batch-size: wanted at least 1"),
+        (("--batch-size", 0), "'--batch-size': 0 is not in the range x>=1"),
         (("--set", "dimension=7"), "dimension: wanted an even number"),
-        (("--set", "precision=int4"), "precision: wanted one of"),
+        (("--set", "precision=int4"), "precision: 'int4' is not one of"),
         (
             ("--set", "start=."),
             "dimension: wanted no shape beside start, which has its own; found 8; leave it out",

@@ -357,7 +357,7 @@ def test_candidates_of_another_collection_are_one_line(
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"group_size": 1}, "--group-size: wanted at least 2; found 1"),
+        ({"group_size": 1}, "--group-size: 1 is not in the range x>=2"),
         (
             {"targets": ("test", "test")},
             "--contaminate: wanted at least one, each once; found test, test",

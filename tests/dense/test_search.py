@@ -365,9 +365,9 @@ def test_wrong_askings_are_one_line(
     checkpoint: Checkpoint, collection: Collection, vectors: Vectors, tmp_path: Path
 ) -> None:
     out = tmp_path / "d.run"
-    with pytest.raises(SettingError, match="--depth: wanted at least 1; found 0"):
+    with pytest.raises(SettingError, match="--depth: 0 is not in the range x>=1"):
         retrieve_dense(checkpoint, vectors, collection, Retrieval("test", 0), out)
-    with pytest.raises(SettingError, match="--index: wanted one of exact, hnsw, ivf; found 'flat'"):
+    with pytest.raises(SettingError, match="--index: 'flat' is not one of 'exact', 'hnsw', 'ivf'"):
         retrieve_dense(
             checkpoint, vectors, collection, Retrieval("test", 5), out, how=DenseSearch("flat")
         )

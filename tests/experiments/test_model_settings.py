@@ -72,12 +72,12 @@ def test_values_by_their_kind() -> None:
         ),
         ("depht=3", "--set: wanted a setting of one of the models: batch_size, .*; found 'depht'"),
         ("tk.seed=3", "found 'seed'"),
-        ("batch_size=many", "--set tk.batch_size: wanted a whole number; found 'many'"),
+        ("batch_size=many", "--set tk.batch_size: 'many' is not a valid whole number"),
         (
             "tk.positions=odd",
-            "--set tk.positions: wanted sinusoid or none or relative; found 'odd'",
+            "--set tk.positions: 'odd' is not one of 'sinusoid', 'none', 'relative'",
         ),
-        ("batch_size=0", "--set tk.batch_size: wanted at least 1; found 0"),
+        ("batch_size=0", "--set tk.batch_size: 0 is not in the range x>=1"),
     ],
 )
 def test_what_is_refused(assignment: str, complaint: str) -> None:

@@ -207,7 +207,7 @@ def test_nothing_alike_is_a_result_too() -> None:
 def test_settings_that_go_together_ill_are_refused() -> None:
     texts = field_texts(QUERIES)
     with pytest.raises(
-        SettingError, match=r"--detector: wanted one of semantic, lexical, both; found 'none'"
+        SettingError, match=r"--detector: 'none' is not one of 'semantic', 'lexical', 'both'"
     ):
         FindSettings("none")  # type: ignore[arg-type]
     with pytest.raises(

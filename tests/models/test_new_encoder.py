@@ -54,7 +54,7 @@ def test_what_is_made(tmp_path: Path) -> None:
 def test_what_does_not_do(tmp_path: Path) -> None:
     for given, line in (
         ({"width": 9}, "--width: wanted a multiple of the 2 heads; found 9"),
-        ({"max_length": 7}, "--max-length: wanted at least 8; found 7"),
+        ({"max_length": 7}, "--max-length: 7 is not in the range x>=8"),
     ):
         with pytest.raises(SettingError, match=line):
             EncoderSettings(**given)

@@ -90,7 +90,7 @@ def test_runs_in_memory_keep_their_names_and_need_names_of_their_own(
         InputError, match="RUN: wanted runs with names of their own; found 'bm25' twice; name them"
     ):
         pb.evaluate([run, run], collection=collection)
-    with pytest.raises(SettingError, match=r"--qrels: wanted a text or path; found \['a', 'b'\]"):
+    with pytest.raises(SettingError, match=r"--qrels: \['a', 'b'\] is not a valid text or path"):
         pb.evaluate([run], qrels=["a", "b"])  # type: ignore[arg-type]
 
 

@@ -24,7 +24,7 @@ def test_debias_then_histogram_of_both(
         "--seed",
         "2",
         "--set",
-        "no_identity=true",
+        "identity=false",
     )
     assert code == 0
     assert "rotated: 7 passages, 71.4\u00a0% rotated" in out
@@ -53,7 +53,7 @@ def test_debias_then_histogram_of_both(
     [
         (
             ["histogram", "COLLECTION", "--bins", "0"],
-            "--bins: wanted a number from 1 to 1000; found 0",
+            "'--bins': 0 is not in the range 1<=x<=1000",
         ),
         (["histogram", "COLLECTION", "--split", "dev"], "wanted split 'dev'; found train, test"),
         (["debias", "COLLECTION", "--out", "COLLECTION"], "which is the input"),

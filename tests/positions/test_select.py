@@ -308,6 +308,6 @@ def test_what_does_not_fit_is_one_clear_line(tmp_path: Path) -> None:
         select(whole, tmp_path / "x", Selection(AnswerRange(0.95, 1)))
     with pytest.raises(OutputExistsError):
         select(whole, whole.path, Selection(FRONT))
-    with pytest.raises(SettingError, match="--queries: wanted at least 1; found 0"):
+    with pytest.raises(SettingError, match="--queries: 0 is not in the range x>=1"):
         Selection(FRONT, queries=0)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["whole"]

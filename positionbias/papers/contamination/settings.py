@@ -10,12 +10,7 @@ from pathlib import Path
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.settings import (
-    check_once,
-    check_settings,
-    required_setting,
-    setting,
-)
+from positionbias.core.settings import REQUIRED, check_once, check_settings, setting
 from positionbias.experiments.models import ModelSettings, StudySettings
 from positionbias.firststage.settings import PRESETS, Bm25Settings
 from positionbias.models.kinds import begins_with, scores_log_probabilities
@@ -87,13 +82,14 @@ class ContaminationSettings(StudySettings):
     study's work.
     """
 
-    targets: tuple[str, ...] = required_setting(
+    targets: tuple[str, ...] = setting(
+        REQUIRED,
         "Test queries, judged; repeatable.",
         flags=("--target",),
         metavar="SPLIT",
         shown=True,
     )
-    teacher: ModelSettings = required_setting("The teacher's model.", hidden=True)
+    teacher: ModelSettings
     source: str = setting("train", "Training queries.", metavar="SPLIT", shown=True)
     contaminating: tuple[str, ...] | None = setting(
         None,

@@ -8,12 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from positionbias.core.errors import SettingError, or_closest
-from positionbias.core.settings import (
-    check_once,
-    check_settings,
-    required_setting,
-    setting,
-)
+from positionbias.core.settings import REQUIRED, check_once, check_settings, setting
 from positionbias.evaluation.cross_validation import FOLDS
 from positionbias.experiments.models import StudySettings
 from positionbias.leakage.settings import KINDS, Kind, LeakedSettings, LeakingPairs
@@ -28,8 +23,11 @@ class LeakageSettings(StudySettings):
     two corpora).
     """
 
-    target: str = required_setting("Split of the judged test queries.", metavar="SPLIT", shown=True)
-    sources: tuple[str, ...] = required_setting(
+    target: str = setting(
+        REQUIRED, "Split of the judged test queries.", metavar="SPLIT", shown=True
+    )
+    sources: tuple[str, ...] = setting(
+        REQUIRED,
         "Training queries; repeatable.",
         flags=("--source",),
         metavar="SPLIT",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import input_place
-from positionbias.core.settings import check_settings, required_setting
+from positionbias.core.settings import REQUIRED, check_settings, setting
 from positionbias.papers import StudyCommand
 from positionbias.pooling.settings import PoolSettings
 
@@ -32,7 +32,8 @@ class PoolingSettings:
             range.
     """
 
-    tasks: tuple[PoolingTask, ...] = required_setting(
+    tasks: tuple[PoolingTask, ...] = setting(
+        REQUIRED,
         "A folder of TREC runs, their judgements, and the table of run, group and kind; "
         "repeatable.",
         flags=("--task",),

@@ -10,12 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from positionbias.core.errors import SettingError, or_closest
-from positionbias.core.settings import (
-    check_once,
-    check_settings,
-    required_setting,
-    setting,
-)
+from positionbias.core.settings import REQUIRED, check_once, check_settings, setting
 from positionbias.experiments.models import ModelSettings, StudySettings
 from positionbias.papers import StudyCommand
 from positionbias.papers.tripclick import REGENERATED
@@ -57,7 +52,8 @@ class TripClickSettings(StudySettings):
     re-ranks to ``depth``, like the tests, so that weights are chosen at the depth of their use.
     """
 
-    tests: tuple[JudgedSplit, ...] = required_setting(
+    tests: tuple[JudgedSplit, ...] = setting(
+        REQUIRED,
         "A test split, with one of its named sets of judgements, as head_test:dctr; repeatable.",
         flags=("--test-split",),
         metavar="SPLIT[:JUDGEMENTS]",

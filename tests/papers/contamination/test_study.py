@@ -197,12 +197,12 @@ BAD: list[tuple[dict[str, Any], str]] = [
         {"losses": (Distillation("kl"), Distillation("kl", 3))},
         "--loss: wanted at least one, each once; found kl, kl",
     ),
-    ({"seeds": 0}, "--seeds: wanted a number from 1 to 1000; found 0"),
+    ({"seeds": 0}, "--seeds: 0 is not in the range 1<=x<=1000"),
     (
         {"contaminating": ("dl19",)},
         "--contaminate: wanted splits among test, validation; found 'dl19'",
     ),
-    ({"target_relevant_from": 0}, "--target-relevant-from: wanted at least 1; found 0"),
+    ({"target_relevant_from": 0}, "--target-relevant-from: 0 is not in the range x>=1"),
     (
         {"candidates": {"dev": Path()}},
         "--candidates: wanted splits among train, test, validation; found 'dev'",

@@ -316,7 +316,7 @@ def test_a_measure_that_is_none_is_refused_before_anything_is_trained() -> None:
     ("change", "complaint"),
     [
         ({"models": SETTINGS.models * 2}, "--models: wanted at least one, each once; found tk, tk"),
-        ({"depth": 0}, "--depth: wanted at least 1; found 0"),
+        ({"depth": 0}, "--depth: 0 is not in the range x>=1"),
         (
             {"candidates": {"dev": Path("x")}},
             r"--candidates: wanted splits of the study \(train, validation, test\); found 'dev'",
