@@ -224,7 +224,7 @@ def test_the_retriever_gives_the_run_that_retrieve_writes(
     assert (len(unknown), list(unknown.columns)) == (0, ["qid", "query", "docno", "score", "rank"])
     with pytest.raises(SettingError, match="vectors: wanted the model that made them"):
         Retriever(collection, vectors=vectors)
-    with pytest.raises(SettingError, match="depth: 0 is not in the range x>=1"):
+    with pytest.raises(SettingError, match="depth: wanted at least 1; found 0"):
         Retriever(collection, depth=0)
     vectors.missing = frozenset({"p1"})
     with pytest.raises(InputError, match="vectors: 1 passages have no vector; encode the"):

@@ -327,7 +327,7 @@ def test_models_with_several_vectors_or_a_distance_are_refused(
     ):
         encode_collection(dot, collection, tmp_path / "v")
     with pytest.raises(
-        SettingError, match="--precision-on-disk: 'float64' is not one of 'float16', 'float32'"
+        SettingError, match="--precision-on-disk: wanted one of float16, float32; found 'float64'"
     ):
         encode_collection(
             saved_dot(tmp_path / "dot2"), collection, tmp_path / "v", on_disk="float64"

@@ -105,5 +105,5 @@ def test_under_the_null_five_in_a_hundred_are_rejected(spread: float) -> None:
 
 
 def test_no_permutation_is_refused() -> None:
-    with pytest.raises(SettingError, match=r"^--permutations: 0 is not in the range x>=1"):
+    with pytest.raises(SettingError, match=r"^--permutations: wanted at least 1; found 0"):
         sign_flip_p(np.ones(3), seed=1, permutations=0)
