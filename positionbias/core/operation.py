@@ -277,7 +277,8 @@ def _holds_settings(kind: Any) -> bool:
     """Check that a type is a settings dataclass, but for one that declares nothing, which its
     command makes, and one that is parsed from a text.
     """
-    return is_dataclass(kind) and bool(settings_of(kind)) and not hasattr(kind, "parse")
+    declares = isinstance(kind, type) and is_dataclass(kind) and settings_of(kind)
+    return bool(declares) and not hasattr(kind, "parse")
 
 
 def _default(field: Field[Any]) -> Any:
