@@ -48,6 +48,7 @@ Written = TypeVar("Written", bound=Shard)
 SHARD_PASSAGES = 65_536
 SHARD_BYTES = 16 << 20
 SPLIT_ROWS = 65_536
+_TABLES = {"queries": QUERIES, "qrels": QRELS, "answers": ANSWERS}
 Texts = tuple[Sequence[bytes], Sequence[bytes]]  # ids and texts of some passages, in UTF-8
 
 
@@ -275,7 +276,7 @@ class CollectionWriter:
         """Count the judgements of absent passages, and these passages, by split."""
         splits = {name: split for name, split in self._splits.items() if not split.checked}
         for split in splits.values():
-            self._refuse(_absent_of([split.answers_path], index), "answering")
+            self._refuse(_absent_of([split.path("answers")], index), "answering")
         absent = {}
         for name, split in splits.items():
             judged = _absent_of(split.qrels_paths, index)
@@ -322,10 +323,10 @@ class SplitWriter:
 
     def __init__(self, folder: Path, split: str, *, checked: bool = False) -> None:
         self._folder, self._split, self.checked = folder, split, checked
-        self._queries = _RowFile(folder / "queries" / f"{split}.parquet", QUERIES)
-        self._qrels = _RowFile(folder / "qrels" / f"{split}.parquet", QRELS)
-        self._answers = _RowFile(folder / "answers" / f"{split}.parquet", ANSWERS)
-        self._sets: dict[str, _RowFile] = {}
+        self._files = {
+            kind: _RowFile(folder / kind / f"{split}.parquet", schema)
+            for kind, schema in _TABLES.items()
+        }
 
     def add(
         self, queries: Sequence[Query], qrels: Sequence[Qrel] = (), answers: Sequence[Answer] = ()
@@ -336,50 +337,36 @@ class SplitWriter:
             InputError: a text that is not Unicode; it may concern an earlier batch.
         """
         rows = [(query.query_id, query.text, sorted(query.fields.items())) for query in queries]
-        self.add_columns(*(zip(*records, strict=True) for records in (rows, qrels, answers)))
+        for kind, records in zip(_TABLES, (rows, qrels, answers), strict=True):
+            self.add_columns(kind, zip(*records, strict=True))
 
-    def add_columns(
-        self,
-        queries: Iterable[Iterable[Any]],
-        qrels: Iterable[Iterable[Any]],
-        answers: Iterable[Iterable[Any]],
-    ) -> None:
-        """Take records by column, in the order of the stored tables; columns may be missing where
-        there are no records.
+    def add_columns(self, kind: str, columns: Iterable[Iterable[Any]]) -> None:
+        """Take records of a kind, queries, qrels or answers, by column, in the order of the stored
+        table.
         """
-        with self._in_unicode():
-            self._queries.add(queries)
-            self._qrels.add(qrels)
-            self._answers.add(answers)
+        self._files[kind].add(columns)
+
+    def add_table(self, kind: str, table: pa.Table | pa.RecordBatch) -> None:
+        """Take records of a kind as a stored table has them."""
+        columns = [column.to_pylist() for column in table.columns]
+        if kind == "queries":
+            columns[-1] = [sorted(fields or ()) for fields in columns[-1]]
+        self.add_columns(kind, columns)
 
     def add_set(self, name: str, qrels: Sequence[Qrel]) -> None:
         """Take a further judgement set, whose name has been checked."""
         path = self._folder / "qrels" / f"{self._split}.{name}.parquet"
-        self._sets[name] = _RowFile(path, QRELS, first=(name,))
-        with self._in_unicode():
-            self._sets[name].add(zip(*qrels, strict=True))
+        self._files[f"qrels.{name}"] = _RowFile(path, QRELS, first=(name,))
+        self.add_columns(f"qrels.{name}", zip(*qrels, strict=True))
 
-    @contextmanager
-    def _in_unicode(self) -> Iterator[None]:
-        try:
-            yield
-        except UnicodeEncodeError as error:
-            raise not_unicode(f"split {self._split!r}", error) from None
-
-    @property
-    def queries_path(self) -> Path:
-        """The file of the queries."""
-        return self._queries.path
-
-    @property
-    def answers_path(self) -> Path:
-        """The file of the answers; it exists only if there are any."""
-        return self._answers.path
+    def path(self, kind: str) -> Path:
+        """Return the file of a kind; that of answers exists only if there are any."""
+        return self._files[kind].path
 
     @property
     def qrels_paths(self) -> list[Path]:
         """The files of all judgement sets."""
-        return [self._qrels.path, *(file.path for file in self._sets.values())]
+        return [file.path for kind, file in self._files.items() if kind.startswith("qrels")]
 
     def close(self) -> SplitFacts:
         """Write what is left and return the facts for the manifest.
@@ -387,30 +374,28 @@ class SplitWriter:
         Raises:
             InputError: a repeated query id, or a judgement or answer of a query outside the split.
         """
-        judged = [self._qrels, *self._sets.values()]
-        files = [self._queries, *judged, *([self._answers] if self._answers.rows else [])]
-        with self._in_unicode():
-            for file in files:
+        for kind, file in self._files.items():
+            if file.rows or kind != "answers":
                 file.close()
         if not self.checked:
             self._check()
+        rows = {kind: file.rows for kind, file in self._files.items()}
+        checksum = sum(file.checksum for file in self._files.values())
         return SplitFacts(
-            self._queries.rows,
-            self._qrels.rows,
-            self._answers.rows,
-            f"{sum(file.checksum for file in files) % CHECKSUM_MODULUS:032x}",
-            {name: file.rows for name, file in self._sets.items()},
+            **{kind: rows.pop(kind) for kind in _TABLES},
+            checksum=f"{checksum % CHECKSUM_MODULUS:032x}",
+            qrels_sets={kind.removeprefix("qrels."): count for kind, count in rows.items()},
         )
 
     def _check(self) -> None:
-        known = _column(self.queries_path, "query_id")
+        known = _column(self.path("queries"), "query_id")
         repeated = [item for item, count in _counts(known).items() if count > 1]
         if repeated:
             raise InputError(
                 f"split {self._split!r}: wanted every query id once; found {repeated[0]!r} twice; "
                 "rename or drop one"
             )
-        for path in (*self.qrels_paths, self.answers_path):
+        for path in (*self.qrels_paths, self.path("answers")):
             query_ids = _column(path, "query_id")
             strange = query_ids.filter(pc.invert(pc.is_in(query_ids, value_set=known)))
             if len(strange):
@@ -447,12 +432,14 @@ class _RowFile:
             # file, not this one
             self.path.unlink(missing_ok=True)
             self._writer = pq.ParquetWriter(self.path, self._schema)
-        arrays = [
-            pa.array(column, of.type) for column, of in zip(self._held, self._schema, strict=True)
-        ]
-        self._writer.write_table(pa.table(arrays, schema=self._schema))
+        columns = zip(self._held, self._schema.types, strict=True)
         names = ([name] * len(self._held[0]) for name in self._first)
-        self.checksum += columns_checksum([*names, *self._held])
+        try:
+            arrays = [pa.array(column, type_) for column, type_ in columns]
+            self.checksum += columns_checksum([*names, *self._held])
+        except UnicodeEncodeError as error:
+            raise not_unicode(f"split {self.path.stem!r}", error) from None
+        self._writer.write_table(pa.table(arrays, schema=self._schema))
         self._held = [[] for _ in self._schema]
         return self._writer
 

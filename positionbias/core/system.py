@@ -94,13 +94,6 @@ def end_in(seconds: int) -> None:
         signal.alarm(seconds)
 
 
-def load() -> float | None:
-    """Return how many processes wanted a processor during the last minute, on average; None on
-    Windows.
-    """
-    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-
-
 def address_space() -> int | None:
     """Return the bytes of addresses that this process may use (``ulimit -v``); None without a
     limit.

@@ -109,11 +109,8 @@ class Split(NamedTuple):
     def write(self, writer: CollectionWriter, name: str) -> None:
         """Write the split under a name."""
         into = writer.split(name)
-        for place, table in enumerate(self[:3]):
-            for batch in table.to_batches(_BATCH):
-                columns = [column.to_pylist() for column in batch.columns]
-                if table is self.queries:
-                    columns[-1] = [sorted(fields or ()) for fields in columns[-1]]
-                into.add_columns(*(columns if place == at else () for at in range(3)))
+        for kind in ("queries", "qrels", "answers"):
+            for batch in getattr(self, kind).to_batches(_BATCH):
+                into.add_table(kind, batch)
         for further, table in self.further.items():
             writer.add_qrels(name, further, [Qrel(**row) for row in table.to_pylist()])

@@ -71,7 +71,7 @@ def write_clicks(source: Source, split: SplitWriter) -> None:
     del ids, documents
     for found in _by_query(pairs):
         judged = query_ids.take(pa.array(found >> _HALF)), document_ids.take(pa.array(found & _LOW))
-        split.add_columns((), (*(column.to_pylist() for column in judged), [1] * len(found)), ())
+        split.add_columns("qrels", [*(column.to_pylist() for column in judged), [1] * len(found)])
 
 
 def _clicks(source: Source) -> Iterator[_Click]:

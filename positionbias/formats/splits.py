@@ -94,10 +94,10 @@ def divide_split(
         SettingError: as ``draw_validation``.
     """
     held.close()
-    queries = [Query(*row[:2]) for batch in _batches(held.queries_path) for row in _rows(batch)]
+    queries = [Query(*row[:2]) for batch in _batches(held.path("queries")) for row in _rows(batch)]
     groupings: dict[HoldOut, Mapping[str, str]] = {draw.by: {}}
     if draw.by != HoldOut.QUERY:
-        batches = _batches(held.qrels_paths[0])
+        batches = _batches(held.path("qrels"))
         groupings = {
             draw.by: sharing_passages(Qrel(*row) for batch in batches for row in _rows(batch))
         }
@@ -105,14 +105,11 @@ def divide_split(
     drawn = draw_validation(queries, count, seed, purpose=purpose, groupings=groupings)
     for name, chosen in (("train", False), ("validation", True)):
         split = writer.split(name, checked=True)
-        for kind, path in enumerate((held.queries_path, held.qrels_paths[0], held.answers_path)):
-            for batch in _batches(path):
-                query_ids = batch.column("query_id").to_pylist()
-                kept = batch.filter(
-                    pa.array([(key in drawn.query_ids) is chosen for key in query_ids])
-                )
-                columns = [column.to_pylist() for column in kept.columns]
-                split.add_columns(*(columns if kind == number else () for number in range(3)))
+        for kind in ("queries", "qrels", "answers"):
+            for batch in _batches(held.path(kind)):
+                ids = batch.column("query_id").to_pylist()
+                kept = pa.array([(query_id in drawn.query_ids) is chosen for query_id in ids])
+                split.add_table(kind, batch.filter(kept))
     return drawn.recorded()
 
 

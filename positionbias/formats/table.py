@@ -249,11 +249,10 @@ class _Reader:
         unseen = split.answers.add(answer_keys).new
         counts.met_again("answers", int((~unseen).sum()))
         answered = ([column[place] for place in places] for column in (ids, passage_ids))
-        split.writer.add_columns(
-            queries=_only(new, ids, texts, [[]] * len(ids)),
-            qrels=_only(fresh, ids, passage_ids, rows["label"].tolist()),
-            answers=_only(unseen, *answered, spans, starts, ends),
-        )
+        writer = split.writer
+        writer.add_columns("queries", _only(new, ids, texts, [[]] * len(ids)))
+        writer.add_columns("qrels", _only(fresh, ids, passage_ids, rows["label"].tolist()))
+        writer.add_columns("answers", _only(unseen, *answered, spans, starts, ends))
 
     def _named(
         self, known: KeyMap, what: str, given: pd.Series, texts: Sequence[bytes], source: str
