@@ -15,7 +15,7 @@ import click
 import pytest
 import torch
 
-from positionbias.cli.lazy import LazyGroup
+from positionbias.cli.groups import LazyGroup
 from positionbias.cli.main import posbias
 from positionbias.core.operation import Command, command_for
 from positionbias.core.settings import REQUIRED, setting

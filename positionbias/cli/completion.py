@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
-from positionbias.cli.help import SettingsCommand
+from positionbias.cli.generate import SettingsCommand
 
 
 @click.command(cls=SettingsCommand)

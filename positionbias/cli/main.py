@@ -14,9 +14,8 @@ from typing import Any
 import click
 
 from positionbias import __version__
-from positionbias.cli.groups import commands_below
-from positionbias.cli.help import JudgedExit
-from positionbias.cli.lazy import Commands, LazyGroup
+from positionbias.cli.generate import JudgedExit
+from positionbias.cli.groups import Commands, LazyGroup, commands_below
 from positionbias.core.errors import PositionBiasError, message_of
 from positionbias.core.progress import give_hints
 from positionbias.core.terminal import PLAIN, guard_streams, to_person

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from positionbias.cli.generate import OperationCommand, print_outcome
-from positionbias.cli.lazy import LazyGroup
+from positionbias.cli.groups import LazyGroup
 from positionbias.core.errors import InputError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.operation import Command, Given, Parameter
