@@ -35,7 +35,7 @@ from positionbias.evaluation.crossed import crossed
 from positionbias.pooling.kinds import (
     Contrast,
     KindAnswer,
-    Pair,
+    KindPair,
     add_kinds,
     exchange_of,
     exchanged,
@@ -165,11 +165,11 @@ def planted(number: int) -> dict[str, Any]:
     classes, _ = exchange_of(runs.systems, KINDS)
     runs = replace(runs, systems=exchanged(runs.systems, classes, number, 3))
     copied = with_copies(runs, "neural", SHARE, number)
-    pairs = [Pair(of, measures, settings, [KINDS]) for of in (copied, runs)]
+    pairs = [KindPair(of, measures, settings, *KINDS) for of in (copied, runs)]
     gaps = [pair.effects(runs.systems)[:, 0] for pair in pairs]
     made = {
         contrast: float(gap)
-        for (*_, contrast), gap in zip(pairs[0].tests, gaps[0] - gaps[1], strict=True)
+        for (_, contrast), gap in zip(pairs[0].tests, gaps[0] - gaps[1], strict=True)
     }
     after = effects(copied, measures, settings, 200)
     return {"before": before(copied, measures, settings), "after": after, "made": made}

@@ -13,11 +13,11 @@ among them is an exact p. ``Rule`` decides all pairs of kinds, measures and cont
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from enum import StrEnum
-from itertools import combinations
 from math import factorial, prod
 
 import numpy as np
@@ -123,22 +123,21 @@ def add_kinds(
     Raises:
         InputError: fewer than two kinds, or none to draw a pool from.
     """
-    of_pools = pool_kinds(runs.systems)
-    directions = [
-        [(pool, test) for pool, test in (kinds, kinds[::-1]) if pool in of_pools]
-        for kinds in combinations(kinds_of(runs.systems), 2)
+    pools = pool_kinds(runs.systems)
+    pairs = [
+        KindPair(runs, measures, settings, pool, kind)
+        for pool, kind in itertools.permutations(kinds_of(runs.systems), 2)
+        if pool in pools
     ]
-    pairs = [Pair(runs, measures, settings, kinds) for kinds in directions if kinds]
     numbers = range(2 * max(permutations, PER_TEST * sum(len(pair.tests) for pair in pairs)))
     decided, effects = [], []
     for pair in pairs:
         observed = pair.effects(runs.systems)
         few = pair.arrangements < ENOUGH
-        for (pool, kind, measure, variant), gap in zip(pair.tests, observed[:, 0], strict=True):
-            cells: Cells = {"pool": pool, "kind": kind, "variant": variant}
+        for (measure, contrast), gap in zip(pair.tests, observed[:, 0], strict=True):
+            cells: Cells = {"pool": pair.pool, "kind": pair.kind, "variant": contrast.value}
             made.add(measure, "gap", gap, **cells)
-            exchanging = sum(map(len, pair.classes))
-            cells |= {"count": exchanging, "counted": "groups", "margin": GAP}
+            cells |= {"count": pair.exchanging, "counted": "groups", "margin": GAP}
             if few:
                 ways = f"kinds can be permuted in only {pair.arrangements:,} ways"
                 cells |= {"answer": KindAnswer.UNKNOWN.value, "reason": ways}
@@ -157,9 +156,9 @@ def add_kinds(
             rule.add(made, test, measure, cells)
 
 
-class Pair:
-    """Two kinds: the ``tests`` (pool, kind, measure, contrast), the groups that exchange kinds, and
-    effects under any labels.
+class KindPair:
+    """Pools of kind ``pool`` and runs of ``kind``: the ``tests`` (measure, contrast), the groups
+    that exchange the two kinds, and the effects under any labels.
     """
 
     def __init__(
@@ -167,24 +166,19 @@ class Pair:
         runs: JudgedRuns,
         measures: Sequence[PoolMeasure],
         settings: PoolSettings,
-        directions: Sequence[tuple[str, str]],
+        pool: str,
+        kind: str,
     ) -> None:
         self.runs, self.measures, self.settings = runs, measures, settings
-        self.directions = directions
-        self.classes, self.arrangements = exchange_of(runs.systems, directions[0])
-        self.tests = [
-            (pool, kind, measure.name, contrast.value)
-            for pool, kind in directions
-            for measure in measures
-            for contrast in Contrast
-        ]
+        self.pool, self.kind = pool, kind
+        self.classes, self.arrangements = exchange_of(runs.systems, (pool, kind))
+        self.exchanging = sum(map(len, self.classes))
+        self.tests = list(itertools.product([measure.name for measure in measures], Contrast))
         gold = gold_pool(runs, settings)[None]
         self.gold = [score_pools(runs, gold, measure)[0] for measure in measures]
         anybody = [system._replace(kind="any") for system in runs.systems]
-        self.mixed = {}
-        for pool, _ in directions:
-            size = len(groups_of(runs.systems, pool)) // 2
-            self.mixed[pool] = self._changes(anybody, "any", MIXED_POOLS, size)
+        size = len(groups_of(runs.systems, pool)) // 2
+        self.mixed = self._changes(anybody, "any", MIXED_POOLS, size)
 
     def _changes(
         self, systems: Sequence[System], kind: str, pools: int, size: int | None = None
@@ -207,18 +201,16 @@ class Pair:
         """Return the effect of each test and its standard error over topics, ``(tests, 2)``."""
         effects = []
         kinds = np.array([system.kind for system in systems])
-        for pool, test in self.directions:
-            changes = self._changes(systems, pool, POOLS)
-            for change, gold, mixed in zip(changes, self.gold, self.mixed[pool], strict=True):
-                # the weights of changes in the coefficient of kind, at equal gold score
-                used = ((kinds == pool) | (kinds == test)) & ~np.isnan(change[0])
-                score, is_other = gold.mean(axis=0)[used], kinds[used] == test
-                design = np.column_stack([np.ones(len(score)), score, is_other])
-                weights = np.linalg.pinv(design)[2]
-                for against in (np.zeros(change.shape), mixed):
-                    by_query = (change - against)[:, used] @ weights
-                    error = by_query.std(ddof=1) if len(by_query) > 1 else 0.0
-                    effects.append((by_query.mean(), error / np.sqrt(len(by_query))))
+        changes = self._changes(systems, self.pool, POOLS)
+        for change, gold, mixed in zip(changes, self.gold, self.mixed, strict=True):
+            # the weights of changes in the coefficient of kind, at equal gold score
+            used = np.isin(kinds, [self.pool, self.kind]) & ~np.isnan(change[0])
+            score, is_kind = gold.mean(axis=0)[used], kinds[used] == self.kind
+            weights = np.linalg.pinv(np.column_stack([np.ones(len(score)), score, is_kind]))[2]
+            for against in (np.zeros(change.shape), mixed):
+                by_query = (change - against)[:, used] @ weights
+                error = by_query.std(ddof=1) if len(by_query) > 1 else 0.0
+                effects.append((by_query.mean(), error / np.sqrt(len(by_query))))
         return np.array(effects)
 
 
@@ -255,7 +247,7 @@ class Rule:
         half = np.sqrt(self.quantile**2 + (self.t * effects[..., 1]) ** 2)
         far, drawn = np.abs(values), len(self.distances)
         tests = zip(self.distances.T, far.T - _ROUNDING, strict=True)
-        nearer = np.stack([np.searchsorted(distances, own) for distances, own in tests], axis=1)
+        nearer = np.stack([np.searchsorted(*test) for test in tests], axis=1)
         p = (1 + drawn - nearer) / (1 + drawn)
         p_holm = np.array([corrected(row, HOLM) for row in p.tolist()])
         sure, close = (p_holm <= LEVEL) & (far > half), far + half < GAP
@@ -266,7 +258,7 @@ class Rule:
         """Add the answer to a test and its error rates: how often kinds that are permuted again are
         called worse or better, and how often worse with ``GAP`` planted in the effect.
         """
-        value, half, p, p_holm, answer = (own[0, test] for own in self.judged(self.observed))
+        value, half, p, p_holm, answer = (column[0, test] for column in self.judged(self.observed))
         bounds = Interval(float(value - half), float(value + half), 1 - LEVEL)
         tested: Cells = {"p": float(p), "p_adjusted": float(p_holm), "family": "tests of kind"}
         tested |= {"answer": ANSWERS[answer].value, "interval": "queries"}

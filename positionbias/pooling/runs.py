@@ -177,11 +177,11 @@ def judge_runs(runs: Iterable[tuple[System, Run]], qrels: Iterable[Qrel]) -> Jud
     unjudged = len(ordered)
     systems, rows, ranks = [], [], []
     for system, run in runs:
-        row = np.full((len(numbers), min(DEEPEST, run.depth)), unjudged + 1, np.int32)
+        row = np.full((len(numbers), DEEPEST), unjudged + 1, np.int32)
         for place, (query_id, of_query) in enumerate(numbers.items()):
             if query_id in run:
                 ids = run[query_id].passage_ids[:DEEPEST]
-                row[place, : len(ids)] = [of_query.get(one, unjudged) for one in ids]
+                row[place, : len(ids)] = [of_query.get(item, unjudged) for item in ids]
         if (row > unjudged).all():
             raise InputError(
                 f"run {run.name!r}: wanted at least one of {len(numbers):,} judged queries; found "
@@ -192,12 +192,9 @@ def judge_runs(runs: Iterable[tuple[System, Run]], qrels: Iterable[Qrel]) -> Jud
         ranks[-1][row[query, rank]] = rank
         systems.append(system)
         rows.append(row)
-    depth = max(row.shape[1] for row in rows)
-    padded = [
-        np.pad(row, ((0, 0), (0, depth - row.shape[1])), constant_values=unjudged + 1)
-        for row in rows
-    ]
+    places = np.stack(rows, axis=1)
+    depth = np.flatnonzero((places <= unjudged).any(axis=(0, 1)))[-1] + 1
     grades = np.array([qrel.grade for qrel in ordered], np.int32)
     starts = np.cumsum([0, *map(len, numbers.values())])
-    places, query_ids = np.stack(padded, axis=1), list(numbers)
-    return JudgedRuns(systems, query_ids, places, np.stack(ranks), grades, starts)
+    ranked = np.ascontiguousarray(places[:, :, :depth])
+    return JudgedRuns(systems, list(numbers), ranked, np.stack(ranks), grades, starts)
