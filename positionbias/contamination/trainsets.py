@@ -71,24 +71,20 @@ def write_contaminated_set(
         target: _target(collection, target, relevant, settings) for target in settings.targets
     }
     counts = {split: Counter[str]()}
-    counts |= {target: _counts(*found, size) for target, found in targets.items()}
+    counts |= {target: _counts(*judged, size) for target, judged in targets.items()}
     group_queries(collection, (split, *targets))
     open_bytes(candidates).close()  # a missing file is reported before its checksum is computed
-
-    passages, ids_at = len(collection), collection.passage_ids_at
-
-    def groups_of(block: Sequence[Ordinary | Judged]) -> Iterator[TrainingGroup]:
-        for query in block:
-            if isinstance(query, Judged):
-                yield from judged_groups(
-                    query, size=size, seed=seed, passages=passages, passage_ids_at=ids_at
-                )
-            else:
-                yield from ordinary_groups(query, size=size, seed=seed)
-
-    ordinary = _ordinary(collection, candidates, relevant, settings, counts[split])
-    blocks: Iterator[Sequence[Ordinary | Judged]]
-    blocks = chain(ordinary, (queries for queries, _ in targets.values()))
+    ordinary = ordinary_groups(collection, candidates, relevant, settings, counts[split])
+    judged = (
+        [
+            group
+            for query in queries
+            for group in judged_groups(
+                query, size, seed, len(collection), collection.passage_ids_at
+            )
+        ]
+        for queries, _ in targets.values()
+    )
     manifest = Manifest(
         kind=KIND,
         name=out.name,
@@ -106,8 +102,8 @@ def write_contaminated_set(
     with resumable_folder(out, job, overwrite=overwrite) as folder:
         write_groups(
             folder,
-            groups_of,
-            track(blocks, "writing training groups", unit="blocks"),
+            list,
+            track(chain(ordinary, judged), "writing training groups", unit="blocks"),
             manifest,
             splits=(split, *targets),
             content=lambda: {"origins": {origin: dict(own) for origin, own in counts.items()}},
@@ -127,67 +123,54 @@ def add_origins(made: Collected, groups: Groups, **cells: Any) -> None:
 # --- ordinary groups ------------------------------------------------------------------------------
 
 
-class Ordinary(NamedTuple):
-    """A training query: its relevant passages, and its other candidates, in order of rank."""
-
-    query_id: str
-    positives: Sequence[str]
-    candidates: Sequence[str]
-
-
-def ordinary_groups(query: Ordinary, *, size: int, seed: int) -> Iterator[TrainingGroup]:
-    """Yield a group of ``size`` passages for each positive, smaller with fewer candidates."""
-    for positive in query.positives:
-        drawn = draw_negatives(query.candidates, size - 1, seed, query.query_id, positive)
-        yield TrainingGroup(query.query_id, (positive, *drawn), (1, *[0] * len(drawn)))
-
-
-def _ordinary(
+def ordinary_groups(
     collection: collections.Collection,
     candidates: Path,
     relevant: Mapping[str, Sequence[str]],
     settings: ContaminatedSettings,
     counts: Counter[str],
-) -> Iterator[list[Ordinary]]:
-    """Yield the queries with a relevant passage in the corpus and a candidate that is not relevant,
-    in blocks, in the run's order; count groups and what is left out.
+) -> Iterator[list[TrainingGroup]]:
+    """Yield a group for each relevant passage in the corpus whose query has a candidate that is not
+    relevant, smaller with few candidates: in blocks, in the run's order. Count groups and what is
+    left out.
 
     Raises:
         InputError: candidates with unknown queries or passages, or no group.
     """
-    known = {query_id for query_id, _ in collection.query_texts(settings.split)}
-    waiting = dict(relevant)
 
     def unknown(wanted: str, found: str) -> InputError:
         do = "check --split, and that --candidates were retrieved from this collection"
         return bad_input(candidates, wanted=wanted, found=found, do=do)
 
-    def retrieved() -> Iterator[Ordinary]:
-        for query_id, passage_ids, _ in read_rankings(candidates):
-            if query_id not in known:
-                raise unknown(f"queries of split {settings.split!r}", f"query {query_id!r}")
-            if positives := waiting.pop(query_id, ()):
-                yield Ordinary(query_id, positives, passage_ids[: settings.train_depth])
-
-    queries = retrieved()
-    while block := list(islice(queries, BLOCK)):
-        named = chain.from_iterable((*query.positives, *query.candidates) for query in block)
-        absent, usable = set(collection.absent(list(dict.fromkeys(named)))), []
-        for query_id, positives, passage_ids in block:
-            if strange := absent.intersection(passage_ids):
-                raise unknown(f"passages of {collection.name}", f"passage {min(strange)!r}")
+    split, seed = settings.split, settings.seed
+    known = {query_id for query_id, _ in collection.query_texts(split)}
+    waiting, rankings = dict(relevant), read_rankings(candidates)
+    while block := list(islice(rankings, BLOCK)):
+        retrieved = {query_id: ids[: settings.train_depth] for query_id, ids, _ in block}
+        if strange := [query_id for query_id in retrieved if query_id not in known]:
+            raise unknown(f"queries of split {split!r}", f"query {strange[0]!r}")
+        named = chain(*retrieved.values(), *(waiting.get(query_id, ()) for query_id in retrieved))
+        absent = set(collection.absent(list(dict.fromkeys(named))))
+        groups = list[TrainingGroup]()
+        for query_id, passage_ids in retrieved.items():
+            if missing := absent.intersection(passage_ids):
+                raise unknown(f"passages of {collection.name}", f"passage {min(missing)!r}")
+            positives = waiting.pop(query_id, ())
             pool, here = without(passage_ids, positives), without(positives, absent)
             counts[ABSENT] += len(positives) - len(here)
             if not pool:
                 counts[WITHOUT] += len(here)
-            elif here:
-                usable.append(Ordinary(query_id, here, pool))
-                counts["queries"] += 1
-                counts["groups"] += len(here)
-        yield usable
+                continue
+            counts["queries"] += bool(here)
+            for positive in here:
+                drawn = draw_negatives(pool, settings.group_size - 1, seed, query_id, positive)
+                labels = (1, *[0] * len(drawn))
+                groups.append(TrainingGroup(query_id, (positive, *drawn), labels))
+        counts["groups"] += len(groups)
+        yield groups
     counts[WITHOUT] += sum(map(len, waiting.values()))
     if not counts["groups"]:
-        raise no_candidates(candidates, settings.split)
+        raise no_candidates(candidates, split)
 
 
 # --- groups from judgements -----------------------------------------------------------------------
@@ -283,7 +266,6 @@ def _counts(queries: Sequence[Judged], missing: int, size: int) -> Counter[str]:
 
 def judged_groups(
     query: Judged,
-    *,
     size: int,
     seed: int,
     passages: int,
@@ -309,19 +291,18 @@ def judged_groups(
                 f"{passages - len(judged):,} in a corpus of {passages:,}; give a smaller "
                 "--group-size"
             )
-        looked_at, kept = number + 8, list[str]()
-        while len(kept) < number:  # a longer draw begins with a shorter one
-            key = (seed, "random negative", query.query_id, positive)
-            ids = passage_ids_at(np.array(choose(passages, looked_at, *key), np.int64))
-            kept = [item for item in ids if item not in judged][:number]
-            looked_at *= 2
-        return kept
+        # at least ``number`` of these are unjudged, and so many are drawn from the first ones
+        key = (seed, "random negative", query.query_id, positive)
+        drawn = choose(passages, min(passages, number + len(judged)), *key)
+        ids = passage_ids_at(np.array(drawn, np.int64))
+        return [item for item in ids if item not in judged][:number]
 
     judged = set(query.judged)
     negatives = ordered(query.negatives, "judged negative")
     for turn, positive in enumerate(ordered(query.positives, "judged positive")):
         drawn = negatives[turn * (size - 1) : (turn + 1) * (size - 1)]
-        drawn += unjudged(size - 1 - len(drawn), positive)
+        if len(drawn) < size - 1:
+            drawn += unjudged(size - 1 - len(drawn), positive)
         yield TrainingGroup(query.query_id, (positive, *drawn), (1, *[0] * (size - 1)))
 
 
