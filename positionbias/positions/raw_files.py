@@ -43,8 +43,7 @@ from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.steps import MapShards
 from positionbias.core.system import keep_freed_memory
 from positionbias.positions.cuts import ROTATED, possible_fates
-from positionbias.positions.raw_formats import format_of
-from positionbias.positions.raw_jsonl import rotate_jsonl
+from positionbias.positions.raw_formats import format_of, rotate_jsonl, rotate_tsv
 from positionbias.positions.raw_output import (
     Counts,
     Edits,
@@ -55,7 +54,6 @@ from positionbias.positions.raw_output import (
     resumed_file,
     spliced,
 )
-from positionbias.positions.raw_tsv import rotate_tsv
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotation_facts import add_rotation, rotation_notes
 from positionbias.positions.settings import RawFormat

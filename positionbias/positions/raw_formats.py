@@ -1,16 +1,47 @@
-"""Identify a file's raw format by its name, else by its beginning."""
+"""The raw formats that are rotated as they are: how a file's is known, by its name or else by its
+beginning, and how a block of each is rotated.
+
+TSV has one passage a line: id, tab, text (MS MARCO's collection.tsv). Later tabs are text. All
+other bytes stay: ids, a CR before the newline, a last line without a newline. A byte-order mark at
+the start is dropped, as in all readers.
+
+JSON lines have one object a line, with the passage's id and text under known keys: those of BEIR
+(_id, text), Pyserini (id, contents), MS MARCO v2 (pid, passage; docid, segment) and similar ones,
+and the rows of MS MARCO QA, whose passages[].passage_text are all rotated, each keyed by (query_id,
+index). All other content and the order of keys stay; spacing and escapes become those of Python's
+json. Blank lines stay.
+"""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from positionbias.core.blocks import Block
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
+from positionbias.core.json_text import parse_json
+from positionbias.positions.cuts import byte_cuts, fates, laid_out
+from positionbias.positions.raw_output import Edits
+from positionbias.positions.rotate import Rotation, rotate_at
 from positionbias.positions.settings import RAW_FORMATS, RawFormat
 
 _ENDINGS: dict[str, RawFormat] = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _HEAD = 1 << 20
+_BOM = b"\xef\xbb\xbf"
+_TAB, _NEWLINE, _CR = 9, 10, 13
+_PORTION = 1_000  # lines at a time
+# the first of these in a record
+ID_FIELDS = ("_id", "id", "pid", "passage_id", "docid", "doc_id", "docno")
+TEXT_FIELDS = ("text", "contents", "passage", "passage_text", "segment", "content", "body")
+_FIX = "fix the file, or give its --format"
+_NAME = "fix the file, or import it as a table, where keys are named"
 
 
 def format_of(path: Path) -> RawFormat:
@@ -54,3 +85,201 @@ def _is_jsonl(text: bytes) -> bool:
     except (ValueError, RecursionError):  # the document has several lines
         return False
     return isinstance(record, dict) and not isinstance(record.get("data"), list)
+
+
+# -- TSV -------------------------------------------------------------------------------------------
+
+
+class _Lines(NamedTuple):
+    """Offsets of ids, texts and line ends in n lines, in bytes of the block; each (n,) int64."""
+
+    starts: np.ndarray
+    texts: np.ndarray
+    ends: np.ndarray
+
+
+def rotate_tsv(rotation: Rotation, block: Block) -> tuple[Edits, Counter[str]]:
+    """Return the cuts of the block's passages, and the passages counted by fate.
+
+    Raises:
+        InputError: not UTF-8, or a line without a tab or an id (with its line in the source).
+    """
+    data = block.read()
+    lines = _lines(block, data)
+    _check_utf8(block, data, lines)
+    ids = [
+        data[start : text - 1]
+        for start, text in zip(lines.starts.tolist(), lines.texts.tolist(), strict=True)
+    ]
+    cuts = byte_cuts(data, lines.texts, lines.ends, ids, rotation)
+    counts = fates(cuts, rotation)
+    begin = int(lines.starts[0]) if len(lines.starts) else len(data)
+    cut = np.flatnonzero(cuts.offsets)
+    starts = lines.texts[cut]
+    columns = (
+        column.astype(np.int32) for column in (starts, starts + cuts.offsets[cut], lines.ends[cut])
+    )
+    return Edits(begin, *columns), counts
+
+
+def _check_utf8(block: Block, data: bytes, lines: _Lines) -> None:
+    if data.isascii():
+        return
+    view, bounds = memoryview(data), [*lines.starts[::_PORTION].tolist(), len(data)]
+    try:
+        for start, end in pairwise(bounds):
+            str(view[start:end], "utf-8")
+    except UnicodeDecodeError:
+        block.text()  # raises an error with the place
+        raise
+
+
+def _lines(block: Block, data: bytes) -> _Lines:
+    array = np.frombuffer(data, np.uint8)
+    newlines = np.flatnonzero(array == _NEWLINE)
+    begin = len(_BOM) if block.start == 0 and data.startswith(_BOM) else 0
+    starts = np.concatenate(([begin], newlines + 1))
+    ends = np.concatenate((newlines, [len(data)]))
+    if starts[-1] >= len(data):  # nothing after the last newline is a line
+        starts, ends = starts[:-1], ends[:-1]
+    tabs = np.append(np.flatnonzero(array == _TAB), len(data))
+    first_tabs = tabs[np.searchsorted(tabs, starts)]
+    bad = np.flatnonzero((first_tabs >= ends) | (first_tabs == starts))
+    if bad.size:
+        number = int(bad[0])
+        found = "no tab" if first_tabs[number] >= ends[number] else "no id before the tab"
+        raise block.bad_line(
+            number,
+            wanted="a passage id, a tab and a text",
+            found=found,
+            do="fix the file, or give its --format",
+        )
+    texts = first_tabs + 1
+    before = np.maximum(ends - 1, 0)
+    # a CR is part of the line's end
+    ends = ends - ((array[before] == _CR) & (ends > texts) & (ends < len(data)))
+    return _Lines(starts, texts, ends)
+
+
+# -- JSON lines ------------------------------------------------------------------------------------
+
+
+class _Passage(NamedTuple):
+    """A text, at ``place`` of an object or list of a line, and the key of its draw."""
+
+    holder: Any
+    place: Any
+    key: bytes
+
+
+class _Unusable(ValueError):
+    """A line without the wanted content: what was wanted and found; the caller knows the line."""
+
+
+def rotate_jsonl(rotation: Rotation, block: Block) -> tuple[bytes, Counter[str]]:
+    """Return the block with its passages rotated, and the passages counted by fate.
+
+    Raises:
+        InputError: not UTF-8, a line that is not a JSON object, or one without id or text (with its
+            line in the source).
+    """
+    lines: list[tuple[str, Any]] = []
+    passages: list[_Passage] = []
+    for number, line in block.lines():
+        record = None
+        if line.strip():
+            try:
+                record = parse_json(line)
+                passages += _passages(record)
+            except _Unusable as error:
+                wanted, found = error.args
+                raise block.bad_line(number, wanted=wanted, found=found, do=_NAME) from None
+            except (RecursionError, ValueError) as error:
+                raise block.bad_line(
+                    number, wanted="one JSON object a line", found=str(error), do=_FIX
+                ) from None
+        lines.append((line, record))
+    texts = [passage.holder[passage.place] for passage in passages]
+    cuts, counts = _cuts(texts, [passage.key for passage in passages], rotation)
+    for passage, text, cut in zip(passages, texts, cuts, strict=True):
+        passage.holder[passage.place] = rotate_at(text, cut)
+    written = "\n".join(
+        line if record is None else json.dumps(record, ensure_ascii=line.isascii())
+        for line, record in lines
+    ).encode()
+    return written + b"\n" * block.read().endswith(b"\n"), counts
+
+
+def _cuts(
+    texts: Sequence[str], keys: Sequence[bytes], rotation: Rotation
+) -> tuple[list[int], Counter[str]]:
+    """Return the character at which each text is cut (0: no cut), and counts of texts by fate."""
+    encoded = [text.encode() for text in texts]
+    data, starts, ends = laid_out(encoded)
+    cuts = byte_cuts(data, starts, ends, keys, rotation)
+    places = [
+        cut if len(item) == len(text) else len(item[:cut].decode())
+        for text, item, cut in zip(texts, encoded, cuts.offsets.tolist(), strict=True)
+    ]
+    return places, fates(cuts, rotation)
+
+
+def _passages(record: Any) -> Iterator[_Passage]:
+    """Yield the passages of a line, in order."""
+    if not isinstance(record, dict):
+        raise ValueError(f"a JSON {type(record).__name__}")
+    nested = record.get("passages")
+    if isinstance(nested, list | dict):
+        key = _key("query_id", record.get("query_id"))
+        for index, (holder, place) in enumerate(_nested(nested)):
+            yield _passage("passage_text", holder, place, key + b"\x1f%d" % index)
+        return
+    id_field, text_field = _field(record, ID_FIELDS, "id"), _field(record, TEXT_FIELDS, "text")
+    yield _passage(text_field, record, text_field, _key(id_field, record[id_field]))
+
+
+def _nested(passages: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the holders and places of the texts of an MS MARCO QA row: a list of objects, or (as on
+    the Hub) an object of lists.
+    """
+    if isinstance(passages, dict):
+        texts = passages.get("passage_text")
+        if not isinstance(texts, list):
+            raise _Unusable("'passages' with a list 'passage_text'", "none")
+        yield from ((texts, index) for index in range(len(texts)))
+        return
+    for item in passages:
+        if not isinstance(item, dict) or "passage_text" not in item:
+            raise _Unusable("'passage_text' in each of 'passages'", "one without it")
+        yield item, "passage_text"
+
+
+def _field(record: dict[str, Any], known: tuple[str, ...], what: str) -> str:
+    for name in known:
+        if name in record:
+            return name
+    there = ", ".join(map(repr, record)) or "none"
+    raise _Unusable(f"a key for the {what} ({', '.join(known)})", f"the keys {there[:200]}")
+
+
+def _key(name: str, value: Any) -> bytes:
+    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+        raise _Unusable(
+            f"{name!r} as text or a whole number",
+            "none" if value in (None, "") else f"{str(value)[:40]!r}",
+        )
+    return _utf8(name, str(value))
+
+
+def _passage(name: str, holder: Any, place: Any, key: bytes) -> _Passage:
+    if not isinstance(holder[place], str):
+        raise _Unusable(f"{name!r} as text", "something else")
+    _utf8(name, holder[place])
+    return _Passage(holder, place, key)
+
+
+def _utf8(name: str, text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise _Unusable(f"{name!r} in valid Unicode", "half a surrogate pair") from None

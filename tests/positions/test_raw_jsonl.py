@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.blocks import Block
 from positionbias.core.errors import InputError
-from positionbias.positions.raw_jsonl import rotate_jsonl
+from positionbias.positions.raw_formats import rotate_jsonl
 from positionbias.positions.rotate import Rotation, rotate
 
 WORDS = Rotation(words="whitespace")
