@@ -53,6 +53,7 @@ from measuring import hardware, kept_part, result_place
 from positionbias.audit.answers import WORTH, Contrast, Question, Verdict
 from positionbias.audit.audit import ORDERS, PILOT, audit, make_task, orders_wanted
 from positionbias.audit.manipulate import ROUNDED, Measured, mean_unit
+from positionbias.audit.measured import given_in
 from positionbias.audit.perturb import (
     exchanges,
     filler,
@@ -661,9 +662,9 @@ def depths(path: Path, folder: Path) -> list[dict[str, Any]]:
                 depth=depth,
             )
             systems = [System(name, model=UserFunction(_listed(scorers[name]))) for name in PLACED]
-            for result in audit(own, systems, settings):
-                verdict = result.figures
-                if isinstance(verdict, Verdict) and verdict.question is Question.PASSAGE:
+            for result in given_in(audit(own, systems, settings).rows):
+                verdict = result.verdict
+                if verdict.question is Question.PASSAGE:
                     effects = {
                         one.unit: [one.value, one.low, one.high]
                         for one in verdict.effects
@@ -754,16 +755,14 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
         depth=MENTIONS + STRANGERS,
         seed=seed,
     )
-    verdicts = [
-        result for result in audit(task, systems, settings) if isinstance(result.figures, Verdict)
-    ]
+    verdicts = given_in(audit(task, systems, settings).rows)
     all_scored = scored(
         asked, placebo_queries(asked, (queries,), seed), seed, Passages.of(asked), edged=True
     )
     ((number, _, places),) = audits(asked, (queries,), seed)
     largest = 0.0
     for result in verdicts:
-        verdict = cast(Verdict, result.figures)
+        verdict = result.verdict
         if verdict.question != Question.PASSAGE:
             continue
         own = verdict_of(asked, all_scored[result.system], places, number)

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from measuring import hardware, result_place
 
-from positionbias.audit.answers import Contrast, Effect, Preference, Verdict
+from positionbias.audit.answers import Contrast, Effect, Preference
 from positionbias.audit.audit import make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import RotatedRun, System, Task
@@ -369,8 +369,7 @@ def audits_of(cell: Cell, seed: int, folder: Path, queries: int, real: Path | No
             runs = [candidates.run(scorer, of[scorer]) for of in scores]
             pairs = [RotatedRun(*pair) for pair in zip(rotated, runs[1:], strict=True)]
             system = System(scorer, run=runs[0], rotated=pairs)
-            verdict = two_run_verdict(system, task, settings)[0].figures
-            assert isinstance(verdict, Verdict)
+            verdict, _ = two_run_verdict(system, task, settings)
             value = verdict.effects[0].value
             if value is None or abs(value - (found["sentence whole"].value or 0)) > 1e-6:
                 raise SystemExit(

@@ -10,8 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from positionbias.audit.answers import WORTH, Contrast, Effect, Question, Verdict
+from positionbias.audit.answers import WORTH, Contrast, Effect, Question
 from positionbias.audit.audit import audit, make_task
+from positionbias.audit.measured import given_in
 from positionbias.audit.run import evidence_rule
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
@@ -142,10 +143,10 @@ class PositionBiasEvaluator(BaseEvaluator):
 
         name = self.name or "model"
         with _modes_kept(model):
-            results = audit(
-                self._task, [System(name, model=wrap_library_model(model, name))], self._settings
-            )
-        verdicts = (one.figures for one in results if isinstance(one.figures, Verdict))
+            audited = System(name, model=wrap_library_model(model, name))
+            verdicts = [
+                one.verdict for one in given_in(audit(self._task, [audited], self._settings).rows)
+            ]
         metrics = _metrics(
             next(one for one in verdicts if one.question == Question.PASSAGE).effects
         )

@@ -18,7 +18,7 @@ import pytest
 import torch
 
 import positionbias as pb
-from positionbias.audit.answers import Verdict
+from positionbias.audit.measured import given_in
 from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
@@ -105,9 +105,9 @@ def test_it_measures_what_an_audit_of_the_saved_model_does(
     measure = sbert.audit
 
     def audit(*given: Any) -> Any:
-        results = measure(*given)
-        verdicts.extend(result.figures for result in results if isinstance(result.figures, Verdict))
-        return results
+        made = measure(*given)
+        verdicts.extend(one.verdict for one in given_in(made.rows))
+        return made
 
     monkeypatch.setattr(sbert, "audit", audit)
     model = make(tmp_path)

@@ -45,6 +45,7 @@ from evidence_study import (
 
 from positionbias.audit.answers import Verdict
 from positionbias.audit.audit import audit, make_task
+from positionbias.audit.measured import given_in
 from positionbias.audit.systems import System
 from positionbias.core.collection import Collection
 from positionbias.core.files import read_json, sha256_file
@@ -226,8 +227,8 @@ class Evidence:
         )
         checkpoint = load_checkpoint(model)
         checkpoint.model.to(pick_device("auto"))
-        found = audit(task, [System.of(checkpoint)], settings)
-        return [_kept(one.figures) for one in found if isinstance(one.figures, Verdict)]
+        made = audit(task, [System.of(checkpoint)], settings)
+        return [_kept(one.verdict) for one in given_in(made.rows)]
 
 
 def _kept(verdict: Verdict) -> dict[str, Any]:

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
-from positionbias.audit.answers import SCORE, Contrast, Verdict
+from positionbias.audit.answers import SCORE, Contrast, Preference, Question, Verdict
 from positionbias.audit.describe import position_rows
 from positionbias.audit.evidence import Rule, chosen_evidence, evidence_of
 from positionbias.audit.length_grid import length_rows
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, mean_unit, measure
-from positionbias.audit.measured import raw_rows
+from positionbias.audit.measured import collected, raw_rows, verdict_rows
 from positionbias.audit.reads import everything, longest_texts, reads_of
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import Measurement, Rows, System, Task, check_names, counted
+from positionbias.audit.systems import Rows, System, Task, check_names, counted
 from positionbias.audit.trials import COLUMNS, NO_SCORE, make_trials, shortened_trials
-from positionbias.audit.two_runs import by_query, run_alone_verdict, two_run_verdict
-from positionbias.audit.verdict import list_verdict, passage_verdict, raw_effects
+from positionbias.audit.two_runs import by_query, two_run_verdict
+from positionbias.audit.verdict import ALONE, list_verdict, passage_verdict, raw_effects
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.progress import shown_time
 from positionbias.core.records import Query
+from positionbias.core.rows import Collected
 from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
 from positionbias.core.steps import MapShards
@@ -36,6 +39,7 @@ from positionbias.ranking.config import RankingConfig
 EVIDENCE, MANIPULATIONS = "evidence", "manipulations"
 PILOT = 50  # queries to measure the scorer's noise and speed
 ORDERS = (2, 4, 6, 8)
+Audited = tuple[Sequence[Verdict], Rows]  # of one system
 _CRITICAL = 2.4  # for three contrasts at once and many queries
 
 
@@ -107,8 +111,8 @@ def audit(
     settings: AuditSettings,
     *,
     tell: Callable[[str], None] = lambda line: None,
-) -> list[Measurement]:
-    """Return the verdicts on all systems, then the rows of what was measured of them.
+) -> Collected:
+    """Return the rows of the verdicts on all systems, then those of what was measured of them.
 
     A model is queried again: moved sentences, rotated passages. ``describe`` adds the quality by
     position. ``tell`` receives progress and, before long work, the expected time.
@@ -123,27 +127,42 @@ def audit(
         "queries audited": len(task.query_ids),
         "queries with candidates": len(task.candidates),
     }
-    results = [Measurement(task.candidates.name, "", counted(EVIDENCE, counts))]
+    made = collected(task)
+    others = [{**row, "model": task.candidates.name} for row in counted(EVIDENCE, counts)]
     check_names(systems)
     for system in systems:
         tell(f"auditing {system.name}")
-        if system.model is not None:
-            results += _of_model(system, task, settings, tell)
-        elif system.rotated:
-            results += two_run_verdict(system, task, settings)
-        else:
-            system.ranked(task)  # refuses a run of other queries
-            results.append(run_alone_verdict(system, task))
-        if settings.describe and system.run is not None:
-            values = task.values(system.run, settings.measure)
-            described = position_rows(task, values, settings.measure, settings.seed)
-            results.append(system.measured(described))
-    return sorted(results, key=lambda one: not isinstance(one.figures, Verdict))
+        named: dict[str, Any] = {"model": system.name, "role": system.role}
+        verdicts, rows = _measured(system, task, settings, tell)
+        for row in chain.from_iterable(map(verdict_rows, verdicts)):
+            made.add(**row, **named)
+        others += [{**row, **named} for row in rows]
+    for row in others:
+        made.add(**row)
+    return made
+
+
+def _measured(
+    system: System, task: Task, settings: AuditSettings, tell: Callable[[str], None]
+) -> Audited:
+    """Return the verdicts on a system and the rows behind them."""
+    if system.run is None:
+        return _of_model(system, task, settings, tell)
+    if system.rotated:
+        verdict, rows = two_run_verdict(system, task, settings)
+    else:
+        system.ranked(task)  # refuses a run of other queries
+        verdict = Verdict(Question.PASSAGE, Preference.UNKNOWN, reason=ALONE, rule=task.rule)
+        rows = []
+    if settings.describe:
+        values = task.values(system.run, settings.measure)
+        rows = [*rows, *position_rows(task, values, settings.measure, settings.seed)]
+    return [verdict], rows
 
 
 def _of_model(
     system: System, task: Task, settings: AuditSettings, tell: Callable[[str], None]
-) -> list[Measurement]:
+) -> Audited:
     """Return the verdicts on a model and the rows behind them."""
     measure, seed = settings.measure, settings.seed
     if system.retriever is not None:
@@ -167,11 +186,9 @@ def _of_model(
     before = task.values(ranked, measure)
     after = None if rotated is None else task.values(rotated, measure)
     how = replace(how, ranked=ranked, rotated=rotated)
-    figures: list[Verdict | Rows] = [by_query(task, measure, before, after)]
-    if settings.describe:
-        figures.append(position_rows(task, before, measure, seed))
-    figures += _moved(how, nature, query_ids, known, orders, settings, tell)
-    return [system.measured(one) for one in figures]
+    described = position_rows(task, before, measure, seed) if settings.describe else []
+    verdicts, rows = _moved(how, nature, query_ids, known, orders, settings, tell)
+    return verdicts, [*by_query(task, measure, before, after), *described, *rows]
 
 
 def _pilot(
@@ -214,7 +231,7 @@ def _moved(
     orders: int,
     settings: AuditSettings,
     tell: Callable[[str], None],
-) -> list[Verdict | Rows]:
+) -> Audited:
     """Move sentences, rotate passages at sentence boundaries, and return the verdicts that follow,
     with their rows.
     """
@@ -251,12 +268,12 @@ def _moved(
         **{f"left out: {reason}": number for reason, number in skipped.items()},
     }
     raw = raw_rows(task, raw_effects(own, shortened), passage)
-    figures: list[Verdict | Rows] = [passage, order, counted(MANIPULATIONS, counts), raw]
+    longer: Rows = []
     if settings.lengths and listwise:
         tell(f"{system.name}: lengths are skipped, as the scorer is listwise")
     elif settings.lengths:
-        figures.append(length_rows(system, task, query_ids, reads, settings, tell))
-    return figures
+        longer = length_rows(system, task, query_ids, reads, settings, tell)
+    return [passage, order], [*counted(MANIPULATIONS, counts), *raw, *longer]
 
 
 def orders_wanted(pilot: Measured, queries: int, margin: float) -> int:

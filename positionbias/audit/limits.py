@@ -9,8 +9,8 @@ from enum import StrEnum
 
 from positionbias.audit.answers import RANKS, WORTH, Contrast, Effect, Preference, Question, Verdict
 from positionbias.audit.evidence import error_note
+from positionbias.audit.measured import Given
 from positionbias.audit.settings import Limits
-from positionbias.audit.systems import Measurement
 from positionbias.audit.verdict import MOST_QUERIES, queries_for
 from positionbias.audit.words import sentences_of, unread_part
 from positionbias.core.formatting import count, decimal, interval, plural
@@ -88,21 +88,16 @@ LIMITS = {  # by option: the question, groups of contrasts of which one has to b
 }
 
 
-def checks_of(results: Sequence[Measurement], limits: Limits, measure: str) -> list[Check]:
-    """Return a check for each system and limit, from the results of one audit, on this measure.
+def checks_of(answers: Sequence[Given], limits: Limits, measure: str) -> list[Check]:
+    """Return a check for each system and limit, from the verdicts of one audit, on this measure.
 
     A limit passes if the 95 % interval lies within ± the limit, and fails if it lies wholly beyond.
     Everything else is "cannot tell": an interval across the limit, too few queries, nothing
     measured.
     """
-    names = dict.fromkeys(one.system for one in results if one.role)
     checks = []
-    for system in names or dict.fromkeys(one.system for one in results):
-        verdicts = {
-            one.figures.question: one.figures
-            for one in results
-            if one.system == system and isinstance(one.figures, Verdict)
-        }
+    for system in dict.fromkeys(one.system for one in answers):
+        verdicts = {one.verdict.question: one.verdict for one in answers if one.system == system}
         for limit, (question, needed, takes) in LIMITS.items():
             at_most = getattr(limits, limit.replace("-", "_"))
             if at_most is not None:

@@ -13,7 +13,7 @@ import numpy as np
 from pandas import DataFrame
 
 from positionbias.audit.answers import WORTH, Contrast, Effect, Preference, Question, Verdict
-from positionbias.audit.systems import Measurement, Rows, Task
+from positionbias.audit.systems import Rows, Task
 from positionbias.core.records import interval_of
 from positionbias.core.rows import Collected
 from positionbias.evaluation.simultaneous import simultaneous
@@ -43,23 +43,14 @@ SIDES: Mapping[Question, Sequence[Contrast]] = {  # the contrasts of each questi
 }
 
 
-def audit_rows(task: Task, results: Sequence[Measurement]) -> Collected:
-    """Return what an audit measured; the system's name is ``model``."""
-    common = {
-        "study": "audit",
-        "collection": task.collection.name,
-        "split": task.split,
-        "rule": task.rule,
-    }
-    made = Collected(common, KEYS)
-    for one in results:
-        rows = _of_verdict(one.figures) if isinstance(one.figures, Verdict) else one.figures
-        for row in rows:
-            made.add(**row, model=one.system, role=one.role)
-    return made
+def collected(task: Task) -> Collected:
+    """Return the rows of an audit, to which a system's are added as those of a ``model``."""
+    named = {"collection": task.collection.name, "split": task.split, "rule": task.rule}
+    return Collected({"study": "audit", **named}, KEYS)
 
 
-def _of_verdict(verdict: Verdict) -> Iterator[dict[str, Any]]:
+def verdict_rows(verdict: Verdict) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a verdict: its answer, what it rests on, and its effects."""
     head = verdict.leading
 
     def fact(statistic: str, value: float | None = None, **more: Any) -> dict[str, Any]:

@@ -16,9 +16,9 @@ from positionbias.audit.answers import Verdict
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.evidence import MEASURED, Rule, collection_terms, error_note, model_rule
 from positionbias.audit.limits import Check, Outcome, exit_code, headline, overall, sentence
-from positionbias.audit.measured import audit_rows, given_in
+from positionbias.audit.measured import Given, given_in
 from positionbias.audit.settings import ANSWERS, TERMS, Audited, AuditSettings
-from positionbias.audit.systems import Measurement, RotatedRun, System, Task, retriever_of
+from positionbias.audit.systems import RotatedRun, System, Task, retriever_of
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import PositionBiasError, SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
@@ -65,7 +65,12 @@ class Audit(Measurements):
         """The answers: of each system whether the place in the passage matters, and of a model the
         place in the list.
         """
-        return [] if self.rows is None else [given.verdict for given in given_in(self.rows)]
+        return [answer.verdict for answer in self.answers]
+
+    @property
+    def answers(self) -> Sequence[Given]:
+        """The verdicts with the names of their systems."""
+        return [] if self.rows is None else given_in(self.rows)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -124,8 +129,8 @@ def run_audit(
     settings: AuditSettings,
     computing: Computing,
     engine: Engine,
-) -> tuple[Audit, list[Measurement]]:
-    """Audit the systems that are named; return the results, and what they were made of.
+) -> Audit:
+    """Audit the systems that are named.
 
     Raises:
         SettingError: settings that do not go together.
@@ -135,8 +140,7 @@ def run_audit(
     gpus = engine.name == "ray" and bool(audited.models) and computing.pick_device().type == "cuda"
     with engine.open(gpus=gpus) as map_shards:
         task, systems = _opened(collection, runs, audited, settings, computing, map_shards)
-        measurements = audit(task, systems, settings, tell=say)
-    made = audit_rows(task, measurements)
+        made = audit(task, systems, settings, tell=say)
     evidence = f"the sentence chosen by {task.rule}" if task.rule else "the earliest answer"
     notes = [EVIDENCE.format(evidence), RETRIEVES if settings.retrieve else RE_RANKS]
     if task.rule:
@@ -145,7 +149,7 @@ def run_audit(
         if system.checkpoint is not None:
             notes += [f"{system.name}: {note}" for note in system.checkpoint.manifest.notes]
     chosen = {"split": task.split, "queries": audited.queries, **asdict(settings)}
-    outcome = Audit(
+    return Audit(
         rows=made.rows,
         values=made.values,
         command="audit",
@@ -158,7 +162,6 @@ def run_audit(
         packages=("numpy", "torch", USUAL_WORDS),
         host=engine.host,
     )
-    return outcome, measurements
 
 
 def keep(results: Audit, *, texts: bool) -> None:

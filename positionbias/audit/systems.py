@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from positionbias.audit.answers import Verdict
 from positionbias.audit.evidence import FoundEvidence
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
@@ -28,14 +27,6 @@ if TYPE_CHECKING:
 
 RERANKER, RETRIEVER, RUN = "re-ranker", "retriever", "run"  # roles of what is measured
 Rows = Sequence[Mapping[str, Any]]  # as ``Collected.add`` takes them
-
-
-class Measurement(NamedTuple):
-    """A verdict on a system, or rows of what was measured of it, with its name and its role."""
-
-    system: str
-    role: str
-    figures: Verdict | Rows
 
 
 def made_id(query_id: str, what: int | str) -> str:
@@ -131,10 +122,6 @@ class System:
     def role(self) -> str:
         """The part that it plays in the audit."""
         return RUN if self.model is None else RETRIEVER if self.retriever else RERANKER
-
-    def measured(self, figures: Verdict | Rows) -> Measurement:
-        """Return figures of this system."""
-        return Measurement(self.name, self.role, figures)
 
     def ranked(self, task: Task, rotated: RotatedTexts | None = None, description: str = "") -> Run:
         """Return the run itself, or the model's ranking, over original or ``rotated`` passages.

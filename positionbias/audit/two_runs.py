@@ -18,8 +18,8 @@ import numpy as np
 from positionbias.audit.answers import RANKS, Contrast, Effect, Preference, Question, Verdict
 from positionbias.audit.evidence import Evidence
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import Measurement, RotatedRun, Rows, System, Task, counted
-from positionbias.audit.verdict import ALONE, MEASURE_MARGIN, answer
+from positionbias.audit.systems import RotatedRun, Rows, System, Task, counted
+from positionbias.audit.verdict import MEASURE_MARGIN, answer
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.run import Run
@@ -44,8 +44,8 @@ SKIPPED = CUT, UNCHANGED, NO_ROOM = (
 
 def two_run_verdict(
     system: System, task: Task, settings: AuditSettings, *, margin: float = MEASURE_MARGIN
-) -> list[Measurement]:
-    """Return the verdict on position in the passage, and its counts.
+) -> tuple[Verdict, Rows]:
+    """Return the verdict on position in the passage, its counts and the measure by query.
 
     Effects are those of moving the answer from the front to the end of its passage, in the measure
     and in ranks gained (−2: it falls by two places). A passage below the rank that all runs reach,
@@ -121,11 +121,7 @@ def two_run_verdict(
         f"{measure}, original": float(values[0].mean()),
         f"{measure}, rotated": float(values[1:].mean()),
     }
-    return [
-        system.measured(verdict),
-        system.measured(counted(TWO_RUNS, counts)),
-        system.measured(by_query(task, measure, values[0], values[1])),
-    ]
+    return verdict, [*counted(TWO_RUNS, counts), *by_query(task, measure, values[0], values[1])]
 
 
 def by_query(task: Task, measure: str, before: np.ndarray, after: np.ndarray | None = None) -> Rows:
@@ -144,13 +140,6 @@ def by_query(task: Task, measure: str, before: np.ndarray, after: np.ndarray | N
         for statistic, values in (("as it is", before), ("rotated once", after))
         if values is not None
     ]
-
-
-def run_alone_verdict(system: System, task: Task) -> Measurement:
-    """Return the verdict on a run without rotated ones, always ``cannot tell``."""
-    return system.measured(
-        Verdict(Question.PASSAGE, Preference.UNKNOWN, reason=ALONE, rule=task.rule)
-    )
 
 
 def _check(rotated: RotatedRun, run: Run, task: Task) -> None:

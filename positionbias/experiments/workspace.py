@@ -31,7 +31,6 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 from positionbias.audit.audit import audit, make_task
-from positionbias.audit.measured import audit_rows
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
 from positionbias.core import rows
@@ -348,7 +347,7 @@ class Workspace:
         tested, run = Collection(collection), read_run(candidates)
         task = make_task(tested, split, run, settings, queries=settings.needles)
         system = System.of(_at_work(model), model.name)
-        made = audit_rows(task, audit(task, [system], settings))
+        made = audit(task, [system], settings)
         record: JsonObject = {"split": split, "queries": settings.needles, "seed": settings.seed}
         self.save(place, made, "audit", record, {"model": model, "collection": collection})
 

@@ -76,7 +76,7 @@ def audit_systems(
     from positionbias.audit.run import keep, run_audit
 
     refuse_outputs(out, overwrite=overwrite)
-    results, _ = run_audit(collection, runs, audited, settings, computing, engine)
+    results = run_audit(collection, runs, audited, settings, computing, engine)
     if out is None and gives_hints():
         keep(results, texts=texts)
     else:
@@ -201,5 +201,5 @@ def check(
         lengths=(),
         describe=False,
     )
-    results, measurements = run_audit(collection, runs, audited, needed, computing, engine)
-    return Checked(checks_of(measurements, limits, settings.measure), results)
+    results = run_audit(collection, runs, audited, needed, computing, engine)
+    return Checked(checks_of(results.answers, limits, settings.measure), results)

@@ -4,9 +4,9 @@ scorers that add up sentences.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from pandas import DataFrame
@@ -14,20 +14,19 @@ from pandas.testing import assert_frame_equal
 
 from positionbias.audit.answers import Question, Verdict
 from positionbias.audit.audit import make_task
-from positionbias.audit.measured import audit_rows
+from positionbias.audit.measured import given_in
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import Measurement, System, Task
+from positionbias.audit.systems import System, Task
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.rows import load, load_values, save
+from positionbias.core.rows import Collected, load, load_values, save
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator
 from positionbias.models.user_code import UserFunction
 from positionbias.text.sentences import sentences
 
-Figures = TypeVar("Figures")
 Scorer = Callable[[str, Sequence[str]], Any]
 
 
@@ -65,47 +64,29 @@ def make_task_of(
     return make_task(Collection(place), "test", run, AuditSettings(depth=len(ids)))
 
 
-def figures_of(
-    results: Iterable[Measurement], type_: type[Figures], system: str = ""
-) -> list[Figures]:
-    """The figures of this type, of one system where it is named."""
-    return [
-        one.figures
-        for one in results
-        if isinstance(one.figures, type_) and system in ("", one.system)
-    ]
-
-
-def rows_in(results: Iterable[Measurement], measure: str, system: str = "") -> list[Any]:
+def rows_in(made: Collected, measure: str, system: str = "") -> list[Any]:
     """The rows of this measure, of one system where it is named."""
-    return [
-        row
-        for one in results
-        if not isinstance(one.figures, Verdict) and system in ("", one.system)
-        for row in one.figures
-        if row["measure"] == measure
-    ]
+    rows = made.rows[made.rows["measure"] == measure]
+    return list((rows[rows["model"] == system] if system else rows).itertuples())
 
 
-def counts_of(results: Iterable[Measurement], measure: str, system: str = "") -> dict[str, Any]:
+def counts_of(made: Collected, measure: str, system: str = "") -> dict[str, Any]:
     """The counts of this measure, by name."""
-    rows = rows_in(results, measure, system)
-    return {row["statistic"]: row.get("label", row["value"]) for row in rows}
+    return {row.statistic: row.label or row.value for row in rows_in(made, measure, system)}
 
 
-def verdict_of(
-    results: Iterable[Measurement], system: str = "", question: Question = Question.PASSAGE
-) -> Verdict:
+def verdict_of(made: Collected, system: str = "", question: Question = Question.PASSAGE) -> Verdict:
     """The verdict on this question."""
     (verdict,) = (
-        verdict for verdict in figures_of(results, Verdict, system) if verdict.question is question
+        one.verdict
+        for one in given_in(made.rows)
+        if system in ("", one.system) and one.verdict.question is question
     )
     return verdict
 
 
-def read_again(task: Task, results: Sequence[Measurement], folder: Path) -> DataFrame:
+def read_again(made: Collected, folder: Path) -> DataFrame:
     """The rows of what was measured, saved and loaded."""
-    made = audit_rows(task, results)
     save(folder, made.rows, Manifest(kind="results", name="r", command="a test"), made.values)
     again = load(folder)
     assert_frame_equal(again, made.rows)
@@ -113,11 +94,8 @@ def read_again(task: Task, results: Sequence[Measurement], folder: Path) -> Data
     return again
 
 
-def same_rows(
-    task: Task, first: Sequence[Measurement], second: Sequence[Measurement], **options: Any
-) -> None:
+def same_rows(one: Collected, other: Collected, **options: Any) -> None:
     """Refuse two audits with other rows, or other values by query."""
-    one, other = (audit_rows(task, results) for results in (first, second))
     assert_frame_equal(one.rows, other.rows, **options)
     assert_frame_equal(one.values, other.values, **options)
 

@@ -6,21 +6,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pandas.testing import assert_frame_equal
 
 from positionbias.audit.answers import Contrast, Preference, Question
 from positionbias.audit.audit import audit, make_task, orders_wanted
 from positionbias.audit.manipulate import Measured
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import Measurement, System, Task
+from positionbias.audit.systems import System, Task
 from positionbias.audit.words import sentences_of
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
+from positionbias.core.rows import Collected
 from positionbias.core.run import Run
 from positionbias.firststage.bm25 import retrieve
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.planted.settings import PlantedSettings
-from tests.audit.tasks import same_rows, verdict_of
+from tests.audit.tasks import verdict_of
 from tests.tiny import planted
 
 SETTINGS = AuditSettings(needles=60, depth=8)
@@ -49,11 +51,11 @@ def system(name: str) -> System:
 
 
 @pytest.fixture(scope="module")
-def results(task: Task) -> list[Measurement]:
+def results(task: Task) -> Collected:
     return audit(task, [system("blind"), system("front_lover"), system("end_lover")], SETTINGS)
 
 
-def test_each_preference_is_named_by_its_side(results: list[Measurement]) -> None:
+def test_each_preference_is_named_by_its_side(results: Collected) -> None:
     for name, preference, sign in (
         ("front_lover", Preference.FRONT, -1),
         ("end_lover", Preference.END, 1),
@@ -84,7 +86,7 @@ def test_each_preference_is_named_by_its_side(results: list[Measurement]) -> Non
     }
     for name in ("blind", "front_lover", "end_lover"):
         found = verdict_of(results, name, Question.LIST)
-        assert (found.preference, found.effects) == (Preference.NONE, ())
+        assert (found.preference, list(found.effects)) == (Preference.NONE, [])
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ def test_orders_are_asked_for_as_noise_within_queries_wants_them(
 
 
 def test_order_of_queries_candidates_and_judgements_changes_nothing(
-    collection: Collection, task: Task, results: list[Measurement]
+    collection: Collection, task: Task, results: Collected
 ) -> None:
     backwards = Run(
         task.candidates.name,
@@ -136,9 +138,9 @@ def test_order_of_queries_candidates_and_judgements_changes_nothing(
     again = audit(
         make_task(collection, "test", backwards, SETTINGS), [system("front_lover")], SETTINGS
     )
-    kept = [one for one in results if one.system == "front_lover"]
-    compared = [one for one in again if one.system == "front_lover"]
-    same_rows(task, kept, compared, rtol=1e-9, atol=1e-9)
+    of_one = (made.rows.query("model == 'front_lover'") for made in (results, again))
+    kept, compared = (rows.drop(columns="row").reset_index(drop=True) for rows in of_one)
+    assert_frame_equal(kept, compared, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["broken", "short"])

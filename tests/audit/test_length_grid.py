@@ -15,7 +15,6 @@ from pandas import DataFrame
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.length_grid import LENGTHS as LEAD
 from positionbias.audit.length_grid import PLACES, Material, make_materials, sizes_of
-from positionbias.audit.measured import audit_rows
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Task
 from positionbias.core.collection import Collection
@@ -86,7 +85,7 @@ def grid(
     settings: AuditSettings = SETTINGS,
 ) -> DataFrame:
     """The rows of the grid."""
-    rows = audit_rows(task, audit(task, [system(scorer)], settings)).rows
+    rows = audit(task, [system(scorer)], settings).rows
     return rows[rows.measure == LEAD]
 
 

@@ -23,9 +23,9 @@ from positionbias.audit.answers import (
 )
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.evidence import BY_TERMS, collection_terms
-from positionbias.audit.measured import RAW, audit_rows, given_in, raw_rows
+from positionbias.audit.measured import RAW, given_in, raw_rows
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import RERANKER, Measurement, Task
+from positionbias.audit.systems import RERANKER, Task
 from positionbias.audit.verdict import (
     ALONE,
     NOTHING_MOVED,
@@ -34,12 +34,13 @@ from positionbias.audit.verdict import (
 )
 from positionbias.audit.words import sentences_of
 from positionbias.core.collection import Collection
-from positionbias.core.rows import check
+from positionbias.core.rows import Collected, check
 from positionbias.firststage.bm25 import retrieve
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.planted.settings import PlantedSettings
+from tests.audit.figures import Figures, audit_rows
 from tests.audit.scorers import blind, end_lover, first_placed, front_lover
-from tests.audit.tasks import figures_of, system
+from tests.audit.tasks import system
 from tests.audit.test_reads import stopping
 from tests.audit.test_worth import by_length
 from tests.tiny import planted
@@ -67,7 +68,7 @@ def task(collection: Collection) -> Task:
     return task_of(collection)
 
 
-def read_back(task: Task, results: Sequence[Measurement]) -> None:
+def read_back(task: Task, results: Sequence[Figures]) -> None:
     """Refuse rows that do not give every verdict back, with equal sentences."""
     made = audit_rows(task, results)
     check(made.rows)
@@ -81,9 +82,8 @@ def read_back(task: Task, results: Sequence[Measurement]) -> None:
         assert sentences_of(name, verdict) == sentences_of(name, one.figures)
 
 
-def scores_add_up(task: Task, results: Sequence[Measurement]) -> None:
+def scores_add_up(task: Task, made: Collected) -> None:
     """Refuse effects in scores that are not the means of their values by query."""
-    made = audit_rows(task, results)
     scores = made.rows[made.rows.statistic == RAW]
     means = made.values.groupby("row")["value"].agg(["mean", "count"]).loc[scores.row]
     assert len(scores)
@@ -95,7 +95,7 @@ def scores_add_up(task: Task, results: Sequence[Measurement]) -> None:
 
 
 @pytest.fixture(scope="module")
-def of_models(task: Task) -> list[Measurement]:
+def of_models(task: Task) -> Collected:
     """Scorers with a preference, without one, with a length limit, with a list's order, and one to
     which the evidence is worth nothing.
     """
@@ -111,8 +111,8 @@ def of_models(task: Task) -> list[Measurement]:
     return audit(task, systems, SETTINGS)
 
 
-def test_verdicts_on_models_are_read_back(task: Task, of_models: list[Measurement]) -> None:
-    verdicts = figures_of(of_models, Verdict)
+def test_verdicts_on_models_are_read_back(task: Task, of_models: Collected) -> None:
+    verdicts = [one.verdict for one in given_in(of_models.rows)]
     assert {one.preference for one in verdicts if one.question is PASSAGE} >= {
         NONE,
         Preference.FRONT,
@@ -121,7 +121,6 @@ def test_verdicts_on_models_are_read_back(task: Task, of_models: list[Measuremen
         Preference.UNREACTIVE,
     }
     assert {one.preference for one in verdicts if one.question is LIST} == {NONE, Preference.FIRST}
-    read_back(task, of_models)
     scores_add_up(task, of_models)
 
 
@@ -218,7 +217,7 @@ BY_HAND = {
 @pytest.mark.parametrize("rule", ["", BY_TERMS])
 def test_verdicts_by_hand_are_read_back(task: Task, rule: str) -> None:
     results = [
-        Measurement(
+        Figures(
             name,
             RERANKER,
             replace(verdict, rule=rule if verdict.question is PASSAGE else ""),
@@ -236,8 +235,8 @@ def test_raw_effects_are_those_of_shares_alone(task: Task) -> None:
     # of raw scores that exclude 0 by another interval than that of the shares
     verdict = passage(Preference.FRONT, [replace(share, raw=(-0.5, -0.9, -0.1)), ranks, quality])
     results = [
-        Measurement("mine", RERANKER, verdict),
-        Measurement("mine", RERANKER, raw_rows(task, {(Contrast.ENDS, ""): scores}, verdict)),
+        Figures("mine", RERANKER, verdict),
+        Figures("mine", RERANKER, raw_rows(task, {(Contrast.ENDS, ""): scores}, verdict)),
     ]
     read_back(task, results)
-    scores_add_up(task, results)
+    scores_add_up(task, audit_rows(task, results))

@@ -17,9 +17,11 @@ from positionbias.audit.answers import Preference, Question
 from positionbias.audit.audit import MANIPULATIONS, audit
 from positionbias.audit.limits import Outcome, checks_of
 from positionbias.audit.lists import order_slopes
+from positionbias.audit.measured import given_in
 from positionbias.audit.settings import AuditSettings, Limits
-from positionbias.audit.systems import Measurement, System, Task
+from positionbias.audit.systems import System, Task
 from positionbias.audit.words import sentences_of
+from positionbias.core.rows import Collected
 from tests.audit.tasks import blind, counts_of, random_task, verdict_of
 
 
@@ -51,7 +53,7 @@ class Chat:
         return scores
 
 
-def audit_of(task: Task, silent: Sequence[str]) -> list[Measurement]:
+def audit_of(task: Task, silent: Sequence[str]) -> Collected:
     """An audit of a chat that says nothing to these queries."""
     chat = System("chat", model=Chat(lambda query: query in silent))  # type: ignore[arg-type]
     return audit(task, [chat], AuditSettings(rotation=False))
@@ -85,8 +87,8 @@ def test_more_than_a_fiftieth_leaves_no_verdict_and_passes_no_limit(
     results = audit_of(task, [task.texts[name] for name in task.query_ids[:2]])
     for question in Question:
         verdict = verdict_of(results, "chat", question)
-        assert (verdict.preference, verdict.effects) == (Preference.UNKNOWN, ())
+        assert (verdict.preference, list(verdict.effects)) == (Preference.UNKNOWN, [])
         (said, *_) = sentences_of("chat", verdict)
         assert "scores are missing for 2 of 60 queries" in said
-    checks = checks_of(results, Limits(max_response=1, max_order=1), "nDCG@10")
+    checks = checks_of(given_in(results.rows), Limits(max_response=1, max_order=1), "nDCG@10")
     assert {check.outcome for check in checks} == {Outcome.CANNOT_TELL}

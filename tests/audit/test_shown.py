@@ -15,11 +15,11 @@ from positionbias.audit.answers import (
 )
 from positionbias.audit.settings import Audited
 from positionbias.audit.shown import SHOWN
-from positionbias.audit.systems import Measurement
 from positionbias.core.terminal import lines_of, shown_width
 from positionbias.ops.audit import audit_systems
 from positionbias.planted.generator import write_planted
 from positionbias.planted.settings import PlantedSettings
+from tests.audit.figures import Figures
 from tests.audit.scorers import front_lover
 from tests.documentation.blocks import PAGES, codes
 from tests.report import invented_audit
@@ -28,7 +28,7 @@ SMALL = PlantedSettings(queries=60, passages=240, test_share=0.3, validation_sha
 FIGURES = {figure.name: figure for section in SHOWN.sections for figure in section.figures}
 
 
-def prepared(*found: Measurement) -> DataFrame:
+def prepared(*found: Figures) -> DataFrame:
     """The rows of these measurements, as tables and figures take them."""
     return SHOWN.own(invented_audit.collected(found).rows)
 

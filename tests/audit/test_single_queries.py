@@ -10,13 +10,14 @@ import positionbias
 from positionbias.audit.answers import WORTH, Contrast, Preference, Question, Verdict
 from positionbias.audit.measured import raw_rows
 from positionbias.audit.single_queries import chosen_queries
-from positionbias.audit.systems import RERANKER, Measurement
+from positionbias.audit.systems import RERANKER
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.planted.settings import PlantedSettings
 from positionbias.report.page import build_sections, load_study
 from positionbias.report.table import Table
 from positionbias.settings import AuditSettings
+from tests.audit.figures import Figures
 from tests.report import invented_audit
 from tests.tiny import planted
 
@@ -46,7 +47,7 @@ def test_an_effect_is_a_share_of_the_mean_worth(tmp_path: Path) -> None:
         (Contrast.WORTH, ""): {"q1": 3.0, "q2": 5.0},
     }
     raw = raw_rows(invented_audit.TASK, moved, verdict)
-    found = [Measurement("minilm", RERANKER, figures) for figures in (verdict, raw)]
+    found = [Figures("minilm", RERANKER, figures) for figures in (verdict, raw)]
     table = queries_in(invented_audit.save(tmp_path / "a", found), texts=True)
     rows = [[cell.text.replace("\u00a0", " ") for cell in row] for row in table.rows]
     assert rows[:2] == [["extreme", "q2", "−45.0 %"], ["extreme", "q1", "−25.0 %"]]

@@ -11,14 +11,13 @@ import numpy as np
 import pytest
 
 from positionbias.audit.answers import Contrast, Preference, Question, Verdict
-from positionbias.audit.audit import make_task
+from positionbias.audit.audit import audit, make_task
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import Measurement, RotatedRun, System, Task
+from positionbias.audit.systems import RotatedRun, System, Task
 from positionbias.audit.two_runs import (
     _shared,
     found_cut,
     moves_of,
-    run_alone_verdict,
     two_run_verdict,
 )
 from positionbias.audit.words import SAME_RUN, sentences_of
@@ -34,7 +33,7 @@ from positionbias.planted.settings import PlantedSettings
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from tests.audit.scorers import blind, end_lover, front_lover
-from tests.audit.tasks import same_rows, verdict_of
+from tests.audit.tasks import verdict_of
 from tests.tiny import planted
 
 SETTINGS = AuditSettings(depth=8)
@@ -78,15 +77,14 @@ def run_of(scorer: Scorer, task: Task, texts: Collection) -> Run:
     )
 
 
-def judged(scorer: Scorer, task: Task, rotated: Sequence[Collection]) -> list[Measurement]:
+def judged(scorer: Scorer, task: Task, rotated: Sequence[Collection]) -> Verdict:
     pairs = [RotatedRun(one, run_of(scorer, task, one)) for one in rotated]
     return verdict_on(task, run_of(scorer, task, task.collection), pairs)
 
 
-def verdict_on(
-    task: Task, run: Run, pairs: Sequence[RotatedRun], **more: float
-) -> list[Measurement]:
-    return two_run_verdict(System("mine", run=run, rotated=pairs), task, SETTINGS, **more)
+def verdict_on(task: Task, run: Run, pairs: Sequence[RotatedRun], **more: float) -> Verdict:
+    system = System("mine", run=run, rotated=pairs)
+    return two_run_verdict(system, task, SETTINGS, **more)[0]
 
 
 def said_of(verdict: Verdict) -> list[str]:
@@ -100,8 +98,7 @@ def said_of(verdict: Verdict) -> list[str]:
 def test_a_preference_is_named_by_its_side(
     scorer: Scorer, preference: Preference, task: Task, rotated: list[Collection]
 ) -> None:
-    results = judged(scorer, task, rotated)
-    found = verdict_of(results)
+    found = judged(scorer, task, rotated)
     assert (found.question, found.preference, found.exceeds) == (Question.PASSAGE, preference, True)
     assert [(one.contrast, one.unit) for one in found.effects] == [
         (Contrast.RUNS, "nDCG@10"),
@@ -116,7 +113,7 @@ def test_scores_change_nothing_but_ranks_do(task: Task, rotated: list[Collection
     def squashed(query: str, passages: Sequence[str]) -> list[float]:
         return [float(np.tanh(score / 100)) for score in front_lover(query, passages)]
 
-    same_rows(task, judged(squashed, task, rotated), judged(front_lover, task, rotated))
+    assert judged(squashed, task, rotated) == judged(front_lover, task, rotated)
 
 
 TEXT = "One came here. Two left the gold. Three stayed."  # words, with full stops: 4, 5, 3
@@ -191,9 +188,9 @@ def test_what_is_no_rotation_of_the_collection_is_refused(tmp_path: Path) -> Non
 
 
 def test_a_run_alone_cannot_tell(task: Task) -> None:
-    result = run_alone_verdict(System("mine"), task)
-    found = verdict_of([result])
-    assert (found.preference, found.queries, found.effects) == (Preference.UNKNOWN, 0, ())
+    alone = System("mine", run=run_of(front_lover, task, task.collection))
+    found = verdict_of(audit(task, [alone], SETTINGS))
+    assert (found.preference, found.queries, list(found.effects)) == (Preference.UNKNOWN, 0, [])
     said = said_of(found)
     assert said[0].startswith("mine: cannot tell from one run")
     assert "posbias audit COLLECTION RUN --rotated COLLECTION2 RUN2" in said[1]
@@ -204,22 +201,20 @@ def test_passages_of_one_sentence_cannot_tell_and_say_what_would(tmp_path: Path)
     task = make_task(collection, "test", Run("first", [("q1", ["p1"], [1])]), SETTINGS)
     turned = small(tmp_path / "r", {"p1": "gold is here all the ", "p2": "none"})
     run, other = (Run("mine", [("q1", ["p1"], [score])]) for score in (1, 2))
-    found = verdict_of(verdict_on(task, run, [RotatedRun(turned, other)]))
+    found = verdict_on(task, run, [RotatedRun(turned, other)])
     assert found.preference == Preference.UNKNOWN
     assert "--mode sentences" in said_of(found)[1]
 
 
 def test_two_runs_that_are_one_say_so(task: Task, rotated: list[Collection]) -> None:
     run = run_of(front_lover, task, task.collection)
-    found = verdict_of(verdict_on(task, run, [RotatedRun(rotated[0], run)]))
+    found = verdict_on(task, run, [RotatedRun(rotated[0], run)])
     assert found.effects[0].value == 0
     assert said_of(found)[1:] == [SAME_RUN]
     # one of two rotated runs is another
     other = run_of(front_lover, task, rotated[1])
     pairs = [RotatedRun(rotated[0], run), RotatedRun(rotated[1], other)]
-    assert not any(
-        "Both runs" in line for line in said_of(verdict_of(verdict_on(task, run, pairs)))
-    )
+    assert not any("Both runs" in line for line in said_of(verdict_on(task, run, pairs)))
 
 
 def with_other_passages(run: Run, task: Task, seed: int) -> Run:
@@ -239,13 +234,11 @@ def test_unlike_runs_have_no_verdict(scorer: Scorer, task: Task, rotated: list[C
     runs = [run_of(scorer, task, one) for one in (task.collection, *rotated)]
     others = [with_other_passages(run, task, number) for number, run in enumerate(runs)]
     found, other = (
-        verdict_of(
-            verdict_on(
-                task,
-                original,
-                [RotatedRun(*pair) for pair in zip(rotated, changed, strict=True)],
-                margin=0.1,
-            )
+        verdict_on(
+            task,
+            original,
+            [RotatedRun(*pair) for pair in zip(rotated, changed, strict=True)],
+            margin=0.1,
         )
         for original, *changed in (runs, others)
     )
@@ -276,4 +269,4 @@ def test_a_run_that_lacks_queries_of_the_other_is_refused(
         assert "\n" not in str(caught.value)
     # what neither ranks is no difference between them
     pairs = [RotatedRun(rotated[0], turned.only(rest, "user"))]
-    assert verdict_of(verdict_on(task, whole.only(rest, "user"), pairs)).queries
+    assert verdict_on(task, whole.only(rest, "user"), pairs).queries

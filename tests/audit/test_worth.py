@@ -13,10 +13,12 @@ import pytest
 from positionbias.audit.answers import Contrast, Effect, Preference
 from positionbias.audit.audit import audit
 from positionbias.audit.limits import checks_of, exit_code
+from positionbias.audit.measured import given_in
 from positionbias.audit.settings import AuditSettings, Limits
-from positionbias.audit.systems import Measurement, Task
+from positionbias.audit.systems import Task
 from positionbias.audit.trials import STRANGERS, make_trials
 from positionbias.audit.words import sentences_of
+from positionbias.core.rows import Collected
 from positionbias.core.run import Run
 from positionbias.core.seeds import choose
 from positionbias.text.sentences import sentences
@@ -32,7 +34,7 @@ def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     return random_task(tmp_path_factory.mktemp("worth") / "random", 60, sentences=(3, 6))
 
 
-def results_of(task: Task, scorer, settings: AuditSettings = SETTINGS) -> list[Measurement]:
+def results_of(task: Task, scorer, settings: AuditSettings = SETTINGS) -> Collected:
     return audit(task, [system(scorer)], settings)
 
 
@@ -139,7 +141,7 @@ def test_a_scorer_to_which_the_evidence_is_worth_nothing_has_no_other_answer_and
     assert head.high is not None
     assert head.high < 0 if scorer is averse else head.value == pytest.approx(0, abs=0.2)
     assert not any(effect.unit == "worth" for effect in verdict.effects)
-    checks = checks_of(results, Limits(max_response=1.0), "nDCG@10")
+    checks = checks_of(given_in(results.rows), Limits(max_response=1.0), "nDCG@10")
     assert exit_code(checks) == 3
     assert "does not react to its evidence" in checks[0].reason
 

@@ -22,12 +22,13 @@ from positionbias.audit.answers import (
     Verdict,
 )
 from positionbias.audit.audit import EVIDENCE
-from positionbias.audit.measured import audit_rows, raw_rows
-from positionbias.audit.systems import RERANKER, RUN, Measurement, Rows, counted
+from positionbias.audit.measured import raw_rows
+from positionbias.audit.systems import RERANKER, RUN, Rows, counted
 from positionbias.audit.two_runs import by_query
 from positionbias.core import rows as of_rows
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import Collected
+from tests.audit.figures import Figures, audit_rows
 
 NDCG, QUALITY = "nDCG@10", 0.8
 QUERIES = 5_928
@@ -89,20 +90,20 @@ def list_verdict(listwise: bool) -> Verdict:
     return Verdict(Question.LIST, Preference.FIRST, order, 0.5, 150, drawn=150)
 
 
-def of_run(system: str = "splade.run", verdict: Verdict | None = None) -> Measurement:
+def of_run(system: str = "splade.run", verdict: Verdict | None = None) -> Figures:
     """The verdict on a run: from two runs, by default −0.03 nDCG@10."""
     effects = [
         effect(Contrast.RUNS, "nDCG@10", -0.03, 0.01, queries=900),
         effect(Contrast.RUNS, "ranks", -0.6, 0.4, queries=900),
     ]
     usual = Verdict(Question.PASSAGE, Preference.FRONT, effects, 0.02, 900, drawn=900, rotations=1)
-    return Measurement(system, RUN, verdict or usual)
+    return Figures(system, RUN, verdict or usual)
 
 
-def verdicts(systems: Mapping[str, float]) -> list[Measurement]:
+def verdicts(systems: Mapping[str, float]) -> list[Figures]:
     """The verdicts on these systems."""
     return [
-        Measurement(system, RERANKER, verdict)
+        Figures(system, RERANKER, verdict)
         for system, lean in systems.items()
         for verdict in (passage_verdict(lean), list_verdict(system.startswith("bert_cat")))
     ]
@@ -121,16 +122,16 @@ def single_queries(lean: float) -> Rows:
     ]
 
 
-def audit(systems: Mapping[str, float] = ONE) -> list[Measurement]:
+def audit(systems: Mapping[str, float] = ONE) -> list[Figures]:
     """All that one audit of these systems measured, by how far each leans to the front."""
     made = verdicts(systems)
-    made.append(Measurement("bm25", "", counted(EVIDENCE, {"queries audited": QUERIES})))
+    made.append(Figures("bm25", "", counted(EVIDENCE, {"queries audited": QUERIES})))
     for system, lean in systems.items():
-        made.append(Measurement(system, RERANKER, single_queries(lean)))
+        made.append(Figures(system, RERANKER, single_queries(lean)))
     return made
 
 
-def collected(found: Sequence[Measurement], *, collection: str = "squad") -> Collected:
+def collected(found: Sequence[Figures], *, collection: str = "squad") -> Collected:
     """The rows of these measurements, on three queries."""
     task: Any = SimpleNamespace(
         collection=SimpleNamespace(name=collection),
@@ -151,7 +152,7 @@ def manifest(name: str = "Audit on squad") -> Manifest:
     )
 
 
-def save(folder: Path, found: Sequence[Measurement], *, name: str = "Audit on squad") -> Path:
+def save(folder: Path, found: Sequence[Figures], *, name: str = "Audit on squad") -> Path:
     """Save these measurements as a folder of rows."""
     made = collected(found)
     of_rows.save(folder, made.rows, manifest(name), made.values)

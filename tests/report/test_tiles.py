@@ -12,7 +12,7 @@ from positionbias.audit.answers import (
     Verdict,
 )
 from positionbias.audit.shown import SHOWN
-from positionbias.audit.systems import RERANKER, Measurement
+from positionbias.audit.systems import RERANKER
 from positionbias.audit.verdict import ALONE
 from positionbias.report.page import MOST_TILES, load_study, tiles_of
 from positionbias.report.tiles import (
@@ -22,6 +22,7 @@ from positionbias.report.tiles import (
     advice_of,
     by_importance,
 )
+from tests.audit.figures import Figures
 
 from . import invented, invented_audit
 
@@ -40,7 +41,7 @@ def tile(tone: Tone, advice: str = "", **more: str) -> Tile:
 
 def audit_tiles(*verdicts: Verdict) -> list[Tile]:
     """The tiles of these verdicts on one model."""
-    found = [Measurement("minilm", RERANKER, verdict) for verdict in verdicts]
+    found = [Figures("minilm", RERANKER, verdict) for verdict in verdicts]
     return SHOWN.tiles(SHOWN.own(invented_audit.collected(found).rows))
 
 
