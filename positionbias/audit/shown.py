@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from pandas import DataFrame
@@ -51,102 +51,53 @@ SIGNS = {  # the direction of an effect, and what units are, in words
     READ_WHOLE: "If a system does not read all texts to the end, effects are over those that it "
     "reads whole.",
 }
-KEPT = ("statistic", "unit", "margin")
 FORMS = {WORTH: "+.1%", RANKS: "+.1f"}
+KEYS = ["model", "role", "collection", "split"]
+ASKED = {str(contrast): str(question) for question, own in SIDES.items() for contrast in own}
 
 
 # -- rows as tables and figures take them --------------------------------------------------------
 
 
 def _prepared(rows: DataFrame) -> DataFrame:
-    """Add the words of tables and figures: of systems, contrasts, units and parts. ``stated`` and
-    ``own`` keep the statistic and unit of the measurement.
+    """Add the words of tables and figures, and the margin of effects in the unit of their verdict.
+    ``stated`` and ``own`` keep the statistic and unit of the measurement.
     """
-    chosen = ", sentence chosen by " + rows["rule"]
-    name = rows["model"] + chosen.where(rows["rule"] != "", "")
+    name = rows["model"] + (", sentence chosen by " + rows["rule"]).where(rows["rule"] != "", "")
     tests = rows["collection"] + ", " + rows["split"]
     if tests.nunique() > 1:
         name += " on " + tests
-    part = [_part(row) for row in rows.itertuples()]
-    made = rows.assign(stated=rows["statistic"], own=rows["unit"], name=name, part=part)
-    several = made[made["part"] == "verdict"]["name"].nunique() > 1
-    verdicts = {
-        (*given[:4], measure): given.verdict
-        for given in given_in(rows)
-        for measure in (given.verdict.question, *SIDES[given.verdict.question])
+    asked, value = rows["measure"].map(ASKED), rows["value"]
+    answers = rows[rows["statistic"] == ANSWER].set_index([*KEYS, "measure"])
+    answers = answers[["subset", "unit", "margin"]].add_prefix("deciding ")
+    verdicts = rows.assign(asked=asked).join(answers, on=[*KEYS, "asked"])
+    parts = {
+        "by query": rows["statistic"].isin(BY_QUERY),
+        "length": (rows["measure"] == LENGTHS) & (rows["axis"] != ""),
+        "description": (rows["axis"] == POSITION) | (rows["statistic"] == PSI),
+        "verdict": rows["measure"].isin([*QUESTIONS]),
+        "effect": asked.notna(),
     }
-    empty = {
-        **dict.fromkeys(("question", "contrast", "line", "in_unit", "answered", "beyond"), ""),
-        "form": "",
-        **dict.fromkeys(("deciding", "leading"), False),
-    }
-    cells = []
-    for row in made.itertuples():
-        own = empty | {name: getattr(row, name) for name in KEPT}
-        verdict = verdicts.get((row.model, row.role, row.collection, row.split, row.measure))
-        if row.part == "count":
-            whole = row.value != row.value or row.value % 1 == 0
-            own |= {"statistic": "count", "form": "," if whole else ".3f"}
-        elif row.part in ("effect", "verdict") and verdict is not None:
-            own |= _beside(row, verdict, several)
-        cells.append(own)
-    return made.assign(
-        **DataFrame(cells, index=rows.index, columns=[*empty, *KEPT]),
-        what=rows["statistic"],
+    part = np.select([*parts.values()], [*parts], "count")
+    effect, counted = part == "effect", part == "count"
+    of_scores = rows["unit"].map(FORMS).fillna("+.3f")
+    whole = np.where(value.isna() | (value % 1 == 0), ",", ".3f")
+    in_unit = (rows["unit"] == verdicts["deciding unit"]) & (rows["measure"] != Contrast.WORTH)
+    several = name[effect].nunique() > 1
+    return rows.assign(
+        name=name,
+        part=part,
+        stated=rows["statistic"],
+        own=rows["unit"],
+        statistic=np.select([effect, counted], ["effect", "count"], rows["statistic"]),
+        unit=rows["unit"].replace(WORTH, "share"),
         in_words=rows["unit"].map(in_words),
+        heading=[unit.capitalize() if unit in FORMS else unit for unit in rows["unit"]],
+        form=np.select([effect, counted], [of_scores, whole], ""),
+        line=name + ": " + rows["measure"] if several else rows["measure"],
+        deciding=effect & (rows["subset"] == verdicts["deciding subset"]),
+        margin=np.where(effect, verdicts["deciding margin"].where(in_unit), rows["margin"]),
     )
-
-
-def _part(row: Any) -> str:
-    """Return the part of an audit to which a row belongs."""
-    if row.statistic in BY_QUERY:
-        return "by query"
-    if row.measure == LENGTHS and row.axis:
-        return "length"
-    if row.axis == POSITION or row.statistic == PSI:
-        return "description"
-    if row.measure in list(Question):
-        return "verdict" if row.statistic == ANSWER else "of verdict"
-    if row.measure in list(Contrast):
-        return "effect"
-    return "count"
-
-
-def _beside(row: Any, verdict: Verdict, several: bool) -> dict[str, Any]:
-    """Return what tables show beside a verdict or one of its effects."""
-    head = verdict.leading
-    if verdict.question is Question.LIST and head is None:  # the sentence says it all
-        return {}
-    within = f" (within it: {verdict.within})" if verdict.within is not None else ""
-    cells = {
-        "question": "passage" if verdict.question is Question.PASSAGE else "list",
-        "answered": f"{verdict.preference.removeprefix('prefers ')}{within}",
-        "contrast": str(head.contrast) if head else "",
-        "beyond": _margin(verdict),
-    }
-    if row.part == "verdict" or head is None:
-        return cells
-    contrast, deciding = row.measure, row.subset == verdict.subset
-    return cells | {
-        "contrast": contrast,
-        "line": f"{row.name}: {contrast}" if several else contrast,
-        "in_unit": row.unit.capitalize() if row.unit in FORMS else row.unit,
-        "deciding": deciding,
-        "leading": deciding and row.measure == head.contrast,
-        "margin": verdict.margin if row.unit == head.unit and _margin(verdict) else np.nan,
-        "form": FORMS.get(row.unit, "+.3f"),
-        "statistic": "effect",
-        "unit": "share" if row.unit == WORTH else row.unit,
-    }
-
-
-def _margin(verdict: Verdict) -> str:
-    """Return the margin of a verdict, and whether its effect lies beyond it."""
-    head, margin = verdict.leading, verdict.margin
-    if head is None or margin is None or head.contrast is Contrast.WORTH:
-        return ""
-    beyond = {True: "beyond ", False: "perhaps within ", None: ""}[verdict.exceeds]
-    return f"{beyond}±{in_unit(margin, WORTH) if head.unit == WORTH else f'{margin:g}'}"
 
 
 def _given(rows: DataFrame) -> list[Given]:
@@ -184,7 +135,7 @@ def _findings(rows: DataFrame) -> list[Finding]:
 
 def _run(rows: DataFrame) -> list[str]:
     """Return how many queries were audited."""
-    queries = rows[rows["what"] == "queries audited"]["value"]
+    queries = rows[rows["stated"] == "queries audited"]["value"]
     return [f"{plural(int(number), 'query')} audited." for number in queries]
 
 
@@ -213,9 +164,6 @@ def _tiles(rows: DataFrame) -> list[Tile]:
     return [_tile(given.system, names[given[:4]], given.verdict) for given in _given(rows)]
 
 
-KEYS = ["model", "role", "collection", "split"]
-
-
 def _tile(name: str, label: str, verdict: Verdict) -> Tile:
     head, basis = verdict.leading, []
     lost = verdict.effect(Contrast.ENDS, verdict.measure) if verdict.within is not None else None
@@ -230,8 +178,9 @@ def _tile(name: str, label: str, verdict: Verdict) -> Tile:
     if verdict.within is not None:
         basis.append(f"within what it reads: {verdict.within}")
     if head is not None:
-        if margin := _margin(verdict):
-            basis.append(f"margin {margin} {in_words(head.unit)}")
+        if verdict.margin is not None and head.contrast is not Contrast.WORTH:
+            beyond = {True: "beyond the ", False: "perhaps within the ", None: ""}[verdict.exceeds]
+            basis.append(f"{beyond}margin of {in_unit(verdict.margin, head.unit)}")
         if head.detectable is not None:
             basis.append(f"detects {size_of(head.detectable, head.unit)} with 80 % power")
         basis.append(f"{count(head.queries)} queries")
@@ -261,25 +210,19 @@ def _signs(rows: DataFrame) -> str:
     return "\n".join(text for name, text in SIGNS.items() if name in named)
 
 
-VERDICTS = RowTable(
-    name="verdicts",
-    title="Verdicts",
-    stub={
-        "name": "System",
-        "question": "Place in",
-        "answered": "Prefers",
-        "contrast": "Effect",
-        "beyond": "Margin",
-    },
-    across=["in_unit"],
-    where='question != "" and (leading or part == "verdict")',
+EFFECTS = RowTable(
+    name="effects",
+    title="Effects of moving the evidence",
+    stub={"name": "System", "measure": "Effect"},
+    across=["heading"],
+    where="deciding",
     cells=[Value("effect")],
     notes=[_signs],
 )
 COUNTS = RowTable(
     name="counts",
     title="What was counted",
-    stub={"name": "System", "measure": "Of", "what": "What"},
+    stub={"name": "System", "measure": "Of", "stated": "What"},
     where='part == "count"',
     cells=[Value("count", "Number", ","), Value("count", "Kind", show="label")],
 )
@@ -369,10 +312,10 @@ SHOWN = Presentation(
             introduction="Only the evidence moves: the words and the question stay. The verdicts "
             "rest on the effects in the table.",
             figures=[FOREST],
-            tables=[VERDICTS],
+            tables=[EFFECTS],
             folded=[BY_LENGTH, BY_POSITION, DESCRIBED, COUNTS],
             together=True,
         ),
     ],
-    text=[VERDICTS, BY_LENGTH, BY_POSITION, DESCRIBED],
+    text=[BY_LENGTH, BY_POSITION, DESCRIBED],
 )

@@ -57,7 +57,7 @@ def test_an_audits_tiles() -> None:
     # −0.45 times a lean of 0.9
     assert plain(passage.effect) == "−40.5 % [−45.5, −35.5] of the evidence's worth"
     assert passage.basis[:3] == [
-        f"margin beyond ±10{NBSP}% of the evidence's worth",
+        f"beyond the margin of 10{NBSP}%",
         f"detects 7.0{NBSP}% with 80 % power",
         "1,944 queries",
     ]
@@ -81,7 +81,7 @@ def test_what_is_open_is_never_good_news() -> None:
     few = changed(preference=Preference.UNKNOWN, wanted=2_400)
     assert (few.answer, few.tone) == (Answered.UNKNOWN, Tone.UNKNOWN)
     small = changed(margin=0.4)  # the interval reaches into it
-    assert small.basis[0] == f"margin perhaps within ±40{NBSP}% of the evidence's worth"
+    assert small.basis[0] == f"perhaps within the margin of 40{NBSP}%"
     assert changed(preference=Preference.NONE, unread=None, effects=[]).tone is Tone.GOOD
 
 
