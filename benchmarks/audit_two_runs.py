@@ -355,7 +355,7 @@ def audits_of(cell: Cell, seed: int, folder: Path, queries: int, real: Path | No
         )
     ]
     items = [task.evidence.by_query[query_id] for query_id in task.query_ids]
-    moves = [moves_of(one, task, items, settings) for one in rotated]
+    moves = [moves_of(one, task, items) for one in rotated]
     sentences = tuple(np.array([places for places, _ in moves]).transpose(2, 0, 1))
     answers = answer_moves(candidates, task, rotations)
     rows: list[Row] = []

@@ -113,8 +113,7 @@ class Verdict:
     ``unread`` the share of queries with such a text; ``within`` the preference within what the
     system reads, where that over whole texts is another. Ranks and measures are of the first
     ``depth`` passages of ``among``. ``rule`` chose the evidence (empty: it is the answers);
-    ``noise`` is the change of a repeated call, in deviations. Of two runs, ``rotations`` counts the
-    rotated ones; ``alike``: they are the same run.
+    ``noise`` is the change of a repeated call, in deviations; ``rotations`` counts rotated runs.
     """
 
     question: Question
@@ -134,7 +133,6 @@ class Verdict:
     rule: str = ""
     noise: float = 0.0
     rotations: int = 0
-    alike: bool = False
 
     @property
     def leading(self) -> Effect | None:

@@ -68,11 +68,11 @@ def make_task(
         check_run(candidates, collection, split)
     qrels, level = collection.qrels(split), settings.relevant_from
     if rule is not None:
-        evidence = chosen_evidence(collection, split, qrels, rule, settings, queries=queries)
-    else:
-        evidence = evidence_of(
-            collection, split, qrels, settings.matching, level=level, map_shards=map_shards
+        evidence = chosen_evidence(
+            collection, split, qrels, rule, level=level, seed=settings.seed, queries=queries
         )
+    else:
+        evidence = evidence_of(collection, split, qrels, level=level, map_shards=map_shards)
     drawn = drawn_order(evidence.query_ids, settings.seed, "audit")
     evidence = evidence.of(drawn[:queries])
     chosen = [query for query in collection.queries(split) if query.query_id in evidence.by_query]
@@ -93,9 +93,8 @@ def make_task(
 
 def _of_queries(run: Run, query_ids: Sequence[str], depth: int) -> Run:
     """Restrict a run to these queries and a depth; queries without passages are skipped."""
-    rankings = (run[query_id] for query_id in query_ids if query_id in run)
-    cut = ((one.query_id, one.passage_ids[:depth], one.scores[:depth]) for one in rankings)
-    restricted = Run(run.name, (item for item in cut if item[1]))
+    ranked = (name for name in query_ids if name in run and run[name].passage_ids)
+    restricted = run.only(ranked, run.name).top(depth)
     if not len(restricted):
         raise InputError(
             f"run {run.name!r}: wanted candidates for at least one of the {len(query_ids):,} "

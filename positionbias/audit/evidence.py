@@ -13,12 +13,10 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.formatting import percent
@@ -38,12 +36,14 @@ from positionbias.positions.answers import (
 from positionbias.positions.locate import Span, TokenisedPassage, locate
 from positionbias.positions.settings import Matching
 from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.scored import TextsById
 from positionbias.text.sentences import sentence_spans, sentences
 
 if TYPE_CHECKING:
     from positionbias.models.checkpoint import Checkpoint
 
 BY_TERMS = "query terms"
+MATCHING = Matching()  # answers are located as in a histogram
 # shares of SQuAD's and MS MARCO's questions for which a rule chooses a sentence without the answer
 # (benchmarks/results/evidence_rule.json)
 MEASURED = {BY_TERMS: (0.199, 0.377), "minilm": (0.229, 0.280)}
@@ -108,7 +108,6 @@ def evidence_of(
     collection: Collection,
     split: str,
     qrels: Sequence[Qrel],
-    matching: Matching,
     *,
     level: int = 1,
     map_shards: MapShards = map,
@@ -124,9 +123,8 @@ def evidence_of(
     grades = {(qrel.query_id, qrel.passage_id): qrel.grade for qrel in qrels if qrel.grade >= level}
     ranked: list[tuple[str, float, float, str, Evidence]] = []
     answered, counts = set[str](), Counter[str]()
-    for located, outcomes in map_shards(
-        partial(_shard, matching), answer_shards(collection, split, SHARD_PASSAGES)
-    ):
+    shards = answer_shards(collection, split, SHARD_PASSAGES)
+    for located, outcomes in map_shards(_earliest, shards):
         counts.update(outcomes)
         for item in located:
             answered.add(item.query_id)
@@ -154,12 +152,12 @@ def evidence_of(
     return FoundEvidence(by_query, dict(counts))
 
 
-def _shard(matching: Matching, shard: AnswerShard) -> tuple[list[Evidence], Counter[str]]:
+def _earliest(shard: AnswerShard) -> tuple[list[Evidence], Counter[str]]:
     """Return the earliest located answer of each query in each passage, and counts of outcomes; a
     pure function.
     """
     located, counts = [], Counter[str]()
-    for passage, answers in answers_by_query(matching, shard):
+    for passage, answers in answers_by_query(MATCHING, shard):
         places = [locate(passage, answer) for answer in answers]
         counts.update(f"answers {place.outcome.replace('_', ' ')}" for place in places)
         if spans := [span for place in places for span in place.spans]:
@@ -196,14 +194,6 @@ def collection_terms(collection: Collection, map_shards: MapShards = map) -> Rul
     return terms_rule(open_bm25s(collection, Bm25Settings(), map_shards).mapped.idf)
 
 
-class Sentences(dict[str, str]):
-    """Sentences by their id, as a source of texts."""
-
-    def texts(self, passage_ids: Sequence[str]) -> list[str]:
-        """Return sentences by id."""
-        return [self[name] for name in passage_ids]
-
-
 def model_rule(checkpoint: Checkpoint, config: RankingConfig, name: str = "") -> Rule:
     """Return the rule by a model, which scores each sentence alone for the query, an encoder by the
     similarity of their vectors.
@@ -216,7 +206,7 @@ def model_rule(checkpoint: Checkpoint, config: RankingConfig, name: str = "") ->
         lists = [(name, [ids[line] for line in dict.fromkeys(lines)]) for name, _, lines in asked]
         run = rescore(
             checkpoint.model,
-            Sentences(zip(ids.values(), ids, strict=True)),
+            TextsById(zip(ids.values(), ids, strict=True)),
             [Query(query_id, query) for query_id, query, _ in asked],
             Run("sentences", ((name, lines, -np.arange(len(lines))) for name, lines in lists)),
             name=checkpoint.name,
@@ -266,8 +256,9 @@ def chosen_evidence(
     split: str,
     qrels: Sequence[Qrel],
     rule: Rule,
-    settings: AuditSettings,
     *,
+    level: int = 1,
+    seed: int = 0,
     queries: int | None = None,
 ) -> FoundEvidence:
     """Return the sentence that a rule chooses for each query (or ``queries`` of them, drawn by the
@@ -277,19 +268,19 @@ def chosen_evidence(
         InputError: no query has a relevant passage, or the rule chooses no sentence at all.
     """
     texts = {query.query_id: query.text for query in collection.queries(split)}
-    judged = _judged(collection, qrels, texts, settings.relevant_from)
+    judged = _judged(collection, qrels, texts, level)
     counts: Counter[str] = Counter({"queries with a relevant passage": len(judged)})
-    drawn = sorted(drawn_order(sorted(judged), settings.seed, "audit")[:queries])
+    drawn = sorted(drawn_order(sorted(judged), seed, "audit")[:queries])
     if len(drawn) < len(judged):
         counts["queries drawn"] = len(drawn)
     chosen: dict[str, Evidence] = {}
     asked = [(query_id, texts[query_id], sentences(judged[query_id][1])) for query_id in drawn]
     for query_id, scores in zip(drawn, rule.score(asked) if asked else (), strict=True):
-        place = chosen_place(scores, settings.seed, query_id, sparse=rule.sparse)
+        place = chosen_place(scores, seed, query_id, sparse=rule.sparse)
         if place is not None:
             passage_id, text = judged[query_id]
             span = Span(*sentence_spans(text)[place])
-            passage = TokenisedPassage(text, settings.matching)
+            passage = TokenisedPassage(text, MATCHING)
             first, length = passage.words_at(span)
             chosen[query_id] = Evidence(query_id, passage_id, *span, first, length, len(passage))
     counts["queries with evidence"] = len(chosen)

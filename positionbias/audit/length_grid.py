@@ -20,7 +20,6 @@ from positionbias.audit.perturb import ended
 from positionbias.audit.reads import Reads
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Rows, System, Task, counted, made_id
-from positionbias.core.collection import Collection
 from positionbias.core.records import Query, interval_of
 from positionbias.core.seeds import below, choose, drawn_order
 from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
@@ -120,19 +119,6 @@ def make_materials(
     return sorted(materials, key=lambda material: material.query.query_id), dict(skipped)
 
 
-def _articles(collection: Collection) -> np.ndarray:
-    """Return the article of each stored passage, ``(passages,)``, each its own if the collection
-    does not record articles.
-    """
-    source: Any = collection.manifest.content.get("source")
-    try:
-        counts = [count for file in source["files"] for _, count in file["articles"]]
-        articles = np.repeat(np.arange(len(counts)), counts)
-    except (KeyError, TypeError, ValueError):
-        articles = np.array([], np.int64)
-    return articles if len(articles) == len(collection) else np.arange(len(collection))
-
-
 def _fillers(
     task: Task,
     query_id: str,
@@ -143,19 +129,16 @@ def _fillers(
     seed: int,
 ) -> tuple[list[str], list[int]]:
     """Return sentences of drawn passages with their sizes, until they fill ``size`` or no passage
-    is left. The passages are not among the query's first candidates, contain none of its answers
-    as text, and are of other articles than the relevant ones.
+    is left. The passages are not among the query's first candidates, and contain none of its
+    answers as text.
     """
-    collection, articles = task.collection, _articles(task.collection)
+    collection = task.collection
     excluded = relevant.union(task.candidates_of(query_id)[:TOP])
-    stored = collection.find(sorted(relevant))
-    near = articles[stored[stored >= 0]]
     fill, filled, drawn = list[str](), list[int](), 0
     while sum(filled) < size and drawn < len(collection):
         count = max(32, 2 * drawn)
         rows = np.array(choose(len(collection), count, seed, "length grid", query_id)[drawn:])
         drawn += len(rows)
-        rows = rows[~np.isin(articles[rows], near)]
         lines = []
         names, texts = collection.passage_ids_at(rows), collection.texts_at(rows)
         for name, text in zip(names, texts, strict=True):

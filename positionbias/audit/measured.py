@@ -29,7 +29,6 @@ NUMBERS: Mapping[str, tuple[str, type]] = {  # of a verdict: the field, its stat
     "from_end": ("read from the end", bool),
     "noise": ("change of a repeated call", float),
     "rotations": ("rotations", int),
-    "alike": ("same run", bool),
 }
 SIDES: Mapping[Question, Sequence[Contrast]] = {  # the contrasts of each question
     Question.PASSAGE: (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from positionbias.core.errors import SettingError
@@ -12,7 +12,6 @@ from positionbias.core.places import Place
 from positionbias.core.settings import SEED, check_settings, flag_of, setting
 from positionbias.models.kinds import READ_AS
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import Matching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,8 +72,7 @@ class Audited:
 class AuditSettings:
     """Settings of an audit; checked when made.
 
-    ``depth`` None is the default of a re-ranker, or with ``retrieve`` of a retriever. ``matching``
-    locates the answers.
+    ``depth`` None is the default of a re-ranker, or with ``retrieve`` of a retriever.
 
     Raises:
         SettingError: a setting out of range.
@@ -130,7 +128,6 @@ class AuditSettings:
     relevant_from: int = setting(
         1, "Grade from which a passage is relevant evidence.", least=1, metavar="GRADE"
     )
-    matching: Matching = field(default_factory=Matching)
     describe: bool = setting(
         False,
         "Also describe, without a conclusion, quality by the place of the evidence (PSI).",
@@ -156,7 +153,7 @@ class AuditSettings:
     @property
     def rotated(self) -> Rotation:
         """The rotation of all passages, as ``posbias debias --seed`` would store it."""
-        return Rotation(words=self.matching.words, seed=self.seed)
+        return Rotation(seed=self.seed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

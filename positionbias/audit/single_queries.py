@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from positionbias.audit.answers import READ_WHOLE, WORTH, Contrast
 from positionbias.audit.evidence import BY_TERMS, chosen_evidence, collection_terms, evidence_of
 from positionbias.audit.measured import RAW, Given, given_in
-from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Task
 from positionbias.audit.trials import make_trials
 from positionbias.core.collection import find_collection
@@ -24,7 +23,6 @@ from positionbias.core.formatting import percent, slug
 from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
 from positionbias.positions.answers import AnswerShard
-from positionbias.positions.settings import Matching
 from positionbias.ranking.config import RankingConfig
 from positionbias.report.presentation import Study
 from positionbias.report.table import Cell, Column, Table
@@ -112,14 +110,14 @@ def _texts(
         return {}
     if opened.checksum != item.checksum or rule not in ("", BY_TERMS):
         return {}
-    level, matching = made["relevant_from"], Matching(**made["matching"])
+    level = made["relevant_from"]
     qrels = [qrel for qrel in opened.qrels(split) if qrel.query_id in query_ids]
     if rule:
-        settings = AuditSettings(relevant_from=level, matching=matching, seed=seed)
-        evidence = chosen_evidence(opened, split, qrels, collection_terms(opened), settings)
+        terms = collection_terms(opened)
+        evidence = chosen_evidence(opened, split, qrels, terms, level=level, seed=seed)
     else:
         wanted = partial(_of_queries, query_ids)
-        evidence = evidence_of(opened, split, qrels, matching, level=level, map_shards=wanted)
+        evidence = evidence_of(opened, split, qrels, level=level, map_shards=wanted)
     queries = [query for query in opened.queries(split) if query.query_id in query_ids]
     none = Run("none", [])
     task = Task(opened, split, queries, qrels, evidence, none, [], RankingConfig(), rule)

@@ -16,12 +16,13 @@ from dataclasses import replace
 import numpy as np
 
 from positionbias.audit.answers import RANKS, Contrast, Effect, Preference, Question, Verdict
-from positionbias.audit.evidence import Evidence
+from positionbias.audit.evidence import MATCHING, Evidence
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import RotatedRun, Rows, System, Task, counted
 from positionbias.audit.verdict import MEASURE_MARGIN, answer
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.progress import remark
 from positionbias.core.run import Run
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.moved_effect import moved_effect
@@ -31,6 +32,10 @@ from positionbias.text.words import sentence_starts
 TWO_RUNS = "two runs"
 FIRST = 10  # passages that runs of one system mostly share
 UNLIKE = 0.2  # runs that agree less than this beyond chance are hardly of one system [decision]
+SAME_RUN = (
+    "both runs are the same, scores included: make sure that the second was made over the rotated "
+    "collection"
+)
 NOT_ONE_SYSTEM = (
     "as the runs share hardly more of their first passages than by chance; make sure that one "
     "system made both, over these collections"
@@ -65,7 +70,7 @@ def two_run_verdict(
         replace(system, run=run).ranked(task) for run in (original, *(pair.run for pair in rotated))
     ]
     cutoff = min(settings.depth, *(run.depth for run in runs))
-    moves = [moves_of(pair.collection, task, items, settings) for pair in rotated]
+    moves = [moves_of(pair.collection, task, items) for pair in rotated]
     skipped = sum((counts for _, counts in moves), Counter[str]())
     if skipped[UNCHANGED] == len(items) * len(rotated):
         raise bad_input(
@@ -101,8 +106,9 @@ def two_run_verdict(
         drawn=len(items),
         rule=task.rule,
         rotations=len(rotated),
-        alike=all(_alike(original, pair.run) for pair in rotated),
     )
+    if all(_alike(original, pair.run) for pair in rotated):
+        remark(f"{system.name}: {SAME_RUN}")
     if min(_shared(original, pair.run) for pair in rotated) < UNLIKE:
         verdict = replace(verdict, effects=(), margin=None, reason=NOT_ONE_SYSTEM)
     elif effects[0].low is None:
@@ -199,7 +205,7 @@ def _shared(run: Run, other: Run) -> float:
 
 
 def moves_of(
-    rotated: Collection, task: Task, items: Sequence[Evidence], settings: AuditSettings
+    rotated: Collection, task: Task, items: Sequence[Evidence]
 ) -> tuple[np.ndarray, Counter[str]]:
     """Locate the sentence with each query's answer in one rotated collection.
 
@@ -220,7 +226,7 @@ def moves_of(
         if cut is None:
             strange.append(passage_id)
             continue
-        words = unit_starts(text, settings.matching.words)
+        words = unit_starts(text, MATCHING.words)
         sentences = [*sentence_starts(text), len(text)]
         for row in rows[passage_id]:
             place = _place(items[row], cut, words, sentences)

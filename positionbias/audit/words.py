@@ -26,10 +26,6 @@ HOW = (
     "To find out: posbias debias COLLECTION, run your system on it, then posbias audit COLLECTION "
     "RUN --rotated COLLECTION2 RUN2."
 )
-SAME_RUN = (
-    "Both runs are the same, scores included: make sure that the second was made over the rotated "
-    "collection."
-)
 CUT = (
     "The verdict needs rotations that leave the sentence with the answer whole: posbias debias "
     "COLLECTION --mode sentences makes them."
@@ -317,8 +313,6 @@ def _on_runs(name: str, verdict: Verdict) -> Said:
     if verdict.reason or not verdict.effects:
         return [f"{name}: cannot tell, {verdict.reason}."], CUT if verdict.effects else ""
     headline = _headline(name, verdict)
-    if verdict.alike:
-        return [headline, SAME_RUN], ""
     if verdict.preference in NO_PLACE:
         return [headline], MORE_RUNS if verdict.preference is Preference.UNKNOWN else ""
     gained = f"So moved, the passage gains {sized(verdict.effects[1])} ranks."

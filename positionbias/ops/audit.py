@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.audit.settings import Audited, AuditSettings, Limits, ModelLike
@@ -14,7 +14,6 @@ from positionbias.core.outcome import refuse_outputs, save_if_asked
 from positionbias.core.progress import gives_hints
 from positionbias.core.settings import Setting
 from positionbias.engine.choose import Engine
-from positionbias.positions.settings import Matching
 from positionbias.ranking.config import Computing
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ Runs = Annotated[
     Sequence[RunLike],
     Setting("Runs over it, each measured as it is.", metavar="[RUN]...", place="read"),
 ]
-MATCHING = tuple(field.name for field in fields(Matching))  # an audit's answers are found as usual
 ComputingOf = Annotated[Computing, LeftOut(("score_label",))]
 
 
@@ -41,7 +39,7 @@ def audit_systems(
     runs: Runs = (),
     *,
     audited: Audited = Audited(),
-    settings: Annotated[AuditSettings, LeftOut(MATCHING)] = AuditSettings(),
+    settings: AuditSettings = AuditSettings(),
     computing: ComputingOf = Computing(),
     engine: Engine = Engine(),
     texts: WithTexts = True,
@@ -153,9 +151,7 @@ def check(
     *,
     limits: Limits,
     audited: Audited = Audited(),
-    settings: Annotated[
-        AuditSettings, LeftOut((*MATCHING, "describe", "lengths"))
-    ] = AuditSettings(),
+    settings: Annotated[AuditSettings, LeftOut(("describe", "lengths"))] = AuditSettings(),
     computing: ComputingOf = Computing(),
     engine: Engine = Engine(),
 ) -> Checked:

@@ -26,7 +26,7 @@ from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.loading import Elsewhere
 from positionbias.ranking.query_blocks import BLOCK_PAIRS, Pairs, query_blocks
 from positionbias.ranking.score import score_candidates
-from positionbias.ranking.scored import PassageTexts, Scored
+from positionbias.ranking.scored import PassageTexts, Scored, TextsById
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
@@ -160,14 +160,6 @@ def queries_again(pairs: Pairs, blocks: Sequence[Part]) -> float:
     return QUERY_SHARE * again / max(1, int(used.sum()))
 
 
-class Carried(dict[str, str]):
-    """Texts by id that travel with a block."""
-
-    def texts(self, passage_ids: Sequence[str]) -> list[str]:
-        """Return these texts."""
-        return [self[passage_id] for passage_id in passage_ids]
-
-
 @dataclass(frozen=True, slots=True)
 class QueryBlock:
     """Queries with their texts and passages. ``seen`` is true for the passages, in order of
@@ -179,7 +171,7 @@ class QueryBlock:
     pairs: tuple[tuple[str, list[str]], ...]
     texts: tuple[str, ...]
     seen: np.ndarray
-    carried: Carried | None = None
+    carried: TextsById | None = None
 
     def __len__(self) -> int:
         return sum(len(passage_ids) for _, passage_ids in self.pairs)
@@ -219,7 +211,9 @@ def blocks_of(
             for query_id, numbers in zip(query_ids, per_query, strict=True)
         )
         ids = [names[number] for number in own.tolist()] if carried is not None else []
-        taken = Carried(zip(ids, carried.texts(ids), strict=True)) if carried is not None else None
+        taken = (
+            TextsById(zip(ids, carried.texts(ids), strict=True)) if carried is not None else None
+        )
         yield QueryBlock(asked, tuple(texts[query_id] for query_id in query_ids), seen[own], taken)
         seen[own] = True
 

@@ -17,6 +17,14 @@ class PassageTexts(Protocol):
     def texts(self, passage_ids: Sequence[str]) -> list[str]: ...
 
 
+class TextsById(dict[str, str]):
+    """Texts by id, as a source of texts."""
+
+    def texts(self, passage_ids: Sequence[str]) -> list[str]:
+        """Return these texts."""
+        return [self[passage_id] for passage_id in passage_ids]
+
+
 @dataclass
 class Scored:
     """Scores by query id, ``(candidates,)`` float32 each, in the candidates' order, and counts.

@@ -13,7 +13,6 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.positions.settings import Matching
 
 TEXTS = {
     "p1": "red green blue. white black gold.",
@@ -53,7 +52,7 @@ def test_the_earliest_answer_of_the_highest_judged_passage_counts_and_the_others
     tmp_path: Path,
 ) -> None:
     collection = colours(tmp_path / "c")
-    found = evidence_of(collection, "test", collection.qrels("test"), Matching())
+    found = evidence_of(collection, "test", collection.qrels("test"))
     assert found.query_ids == ["q1"]
     item = found.by_query["q1"]
     assert (item.passage_id, item.start, item.end, item.first, item.length, item.words) == (
@@ -79,7 +78,7 @@ def test_the_earliest_answer_of_the_highest_judged_passage_counts_and_the_others
 def test_a_higher_judgement_outweighs_an_earlier_answer(tmp_path: Path) -> None:
     collection = colours(tmp_path / "c")
     qrels = [Qrel("q1", "p1", 3), Qrel("q1", "p2", 1)]
-    item = evidence_of(collection, "test", qrels, Matching()).by_query["q1"]
+    item = evidence_of(collection, "test", qrels).by_query["q1"]
     # "gold" is the seventh of eight words: a full stop is a word
     assert (item.passage_id, item.first, item.words) == ("p1", 6, 8)
 
@@ -106,7 +105,7 @@ def test_an_answer_that_fills_its_passage_has_no_position_and_is_chosen_last(
         )
         writer.finish(Manifest("collection", "filled", "a test"))
     collection = Collection(tmp_path / "c")
-    found = evidence_of(collection, "test", qrels, Matching())
+    found = evidence_of(collection, "test", qrels)
     assert (found.by_query["q1"].passage_id, found.by_query["q1"].relative) == ("p2", 1)
     assert found.by_query["q2"].passage_id == "p1"
     assert math.isnan(found.by_query["q2"].relative)
@@ -116,4 +115,4 @@ def test_an_answer_that_fills_its_passage_has_no_position_and_is_chosen_last(
 def test_a_split_without_an_answer_is_refused_and_what_would_do_is_said(tmp_path: Path) -> None:
     collection = colours(tmp_path / "c")
     with pytest.raises(InputError, match="no answer in a relevant passage.*--evidence terms"):
-        evidence_of(collection, "test", [Qrel("q3", "p3", 1)], Matching())
+        evidence_of(collection, "test", [Qrel("q3", "p3", 1)])

@@ -77,7 +77,7 @@ def test_terms_weigh_by_their_idf_over_the_collection_and_count_once(tmp_path: P
     first, second = rule.score(asked)
     assert first.tolist() == pytest.approx([gate, lamp, 0])  # the rare word outweighs the other
     assert second.tolist() == pytest.approx([gate, lamp + oil, oil])
-    found = chosen_evidence(collection, "test", qrels, rule, SETTINGS)
+    found = chosen_evidence(collection, "test", qrels, rule, seed=SETTINGS.seed)
     item = found.by_query["q1"]
     assert PASSAGES["a"][item.start : item.end] == "The lamp burns oil."
     assert (item.first, item.length, item.words) == (5, 5, 14)  # full stops are words
@@ -97,7 +97,14 @@ def test_the_passage_is_the_one_judged_highest_then_of_two_sentences_then_by_id(
     ]
     queries = {"q1": "oil gate", "q2": "oil", "q3": "oil"}
     collection = collection_of(tmp_path / "c", PASSAGES, queries, qrels)
-    found = chosen_evidence(collection, "test", qrels, collection_terms(collection), SETTINGS)
+    found = chosen_evidence(
+        collection,
+        "test",
+        qrels,
+        collection_terms(collection),
+        level=SETTINGS.relevant_from,
+        seed=SETTINGS.seed,
+    )
     assert {name: item.passage_id for name, item in found.by_query.items()} == {
         "q1": "a",
         "q2": "c",
@@ -105,7 +112,14 @@ def test_the_passage_is_the_one_judged_highest_then_of_two_sentences_then_by_id(
     assert math.isnan(found.by_query["q2"].relative)
     assert found.counts["queries whose passage has one sentence"] == 1
     absent = [*qrels, Qrel("q1", "not there", 3)]  # judged, and not in the collection
-    again = chosen_evidence(collection, "test", absent, collection_terms(collection), SETTINGS)
+    again = chosen_evidence(
+        collection,
+        "test",
+        absent,
+        collection_terms(collection),
+        level=SETTINGS.relevant_from,
+        seed=SETTINGS.seed,
+    )
     assert again.by_query == found.by_query
     with pytest.raises(
         InputError,
@@ -114,9 +128,7 @@ def test_the_passage_is_the_one_judged_highest_then_of_two_sentences_then_by_id(
             "none"
         ),
     ):
-        chosen_evidence(
-            collection, "test", [Qrel("q3", "d", 1)], collection_terms(collection), SETTINGS
-        )
+        chosen_evidence(collection, "test", [Qrel("q3", "d", 1)], collection_terms(collection))
 
 
 def test_equal_sentences_are_drawn_and_no_place_is_favoured() -> None:
@@ -230,7 +242,7 @@ def test_queries_are_drawn_before_a_model_reads_their_sentences(judged: Path) ->
 
     collection = Collection(judged)
     evidence = chosen_evidence(
-        collection, "test", collection.qrels("test"), Rule("length", score), SETTINGS, queries=5
+        collection, "test", collection.qrels("test"), Rule("length", score), queries=5
     )
     assert read == list(evidence.by_query)
     assert len(read) == evidence.counts["queries drawn"] == 5

@@ -200,7 +200,6 @@ BY_HAND = {
     "no trial": passage(UNKNOWN, reason=NOTHING_MOVED, queries=0),
     "run alone": passage(UNKNOWN, margin=None, queries=0, drawn=0, reason=ALONE),
     "runs": passage(Preference.FRONT, RUNS, margin=0.02, rotations=2),
-    "same run": passage(NONE, RUNS, margin=0.02, rotations=1, alike=True),
     "runs, undefined": passage(
         UNKNOWN,
         [effect(Contrast.RUNS, NDCG, None), effect(Contrast.RUNS, RANKS, None)],
