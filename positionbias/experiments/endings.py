@@ -77,7 +77,6 @@ def training_section(study: str) -> RowSection:
                 caption=_stopped,
                 series="whole",
                 below="Training step",
-                places=3,
                 tall=1.7,
             )
         ],

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pandas import DataFrame
 
 from positionbias.core.errors import InputError
-from positionbias.core.formatting import decimal, percent
+from positionbias.core.formatting import percent
 from positionbias.report.record import records_of, rows_with, said
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 WIDE = 6.3  # inches: a page's column
 MARKED = 20  # points of a line that need no markers
+MOST_TICKS = 8  # places of a logarithmic axis that all have a tick
 CSS_PIXELS_PER_POINT = 4 / 3
 STYLE = Path(__file__).parent / "templates" / "figure.mplstyle"
 
@@ -188,7 +189,6 @@ class Lines(RowFigure):
     interval as a band. ``log``: the axis is logarithmic, and panels have one scale.
     """
 
-    places: int = 1
     log: bool = False
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
@@ -206,12 +206,14 @@ class Lines(RowFigure):
             axes.set_xscale("log")
             axes.xaxis.set_major_formatter(_matplotlib().ticker.ScalarFormatter())
             axes.set_xticks([], minor=True)
+            if len(places := drawn["at"].unique()) <= MOST_TICKS:
+                axes.set_xticks(places)
         else:
             axes.set_xlim(left=0)
             most = max(3, int(2 * width))
             ticks = _matplotlib().ticker.MaxNLocator(most, integer=True)
             axes.xaxis.set_major_locator(ticks)
-        axes.yaxis.set_major_formatter(lambda value, _: decimal(value, self.places))
+        axes.ticklabel_format(axis="y", useOffset=False)
 
     def _one_scale(self, chosen: DataFrame) -> bool:
         return self.log

@@ -71,7 +71,6 @@ FIGURE = Lines(
     series="whole",
     below="Distance in position Δ (words)",
     side="ATS(Δ)",
-    places=2,
 )
 
 

@@ -135,7 +135,6 @@ SIZES_FIGURE = Lines(
     below="Training instances",
     side=HEADLINE,
     log=True,
-    places=2,
 )
 
 

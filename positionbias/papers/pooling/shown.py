@@ -195,7 +195,6 @@ COVERAGE_FIGURE = Lines(
     below="Pool depth",
     side="Documents",
     from_zero=True,
-    places=0,
 )
 SCATTER = Scatter(
     name="pool-scatter",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from pandas import DataFrame
 
+from positionbias.core.formatting import plural
 from positionbias.evaluation.answers import LEVEL, Compared
 from positionbias.experiments.endings import ending_sentences, training_section
 from positionbias.experiments.shown import (
@@ -119,7 +120,6 @@ DEPTH_FIGURE = Lines(
     below="Candidates of BM25 that are re-ranked",
     side=HEADLINE,
     log=True,
-    places=2,
     tall=2.5,
 )
 
@@ -128,7 +128,8 @@ def _headline(rows: DataFrame) -> list[str]:
     """Return how many systems beat BM25 on a test."""
     tested = rows.query(f"measure == '{HEADLINE}' and statistic == 'difference' and {OVER_BM25}")
     above = (tested["answer"] == Compared.HIGHER).sum()
-    return [f"{above} of {len(tested)} systems on a test beat BM25 in {HEADLINE}."]
+    times = plural(len(tested), "comparison")
+    return [f"{HEADLINE} is significantly above BM25's in {above} of {times}."]
 
 
 def _findings(rows: DataFrame) -> list[Finding]:
