@@ -193,10 +193,9 @@ LAYOUTS = {
     "orcas": Layout(
         roles={
             r"orcas\.tsv": "clicks",
-            r"orcas-doctrain-(queries|qrels)\.tsv": r"\1",
             r"(orcas-doctrain-top100)(\.tsv)?": r"\1",
         },
-        groups=((("orcas",), ("queries", "clicks"), ("qrels", "clicks")),),
+        groups=((("orcas",), ("clicks",), ("clicks",)),),
         runs=("orcas",),
     ),
 }

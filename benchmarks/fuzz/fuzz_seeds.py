@@ -110,7 +110,7 @@ def msmarco_docs(random: Random) -> Files:
 
 
 def orcas(random: Random) -> Files:
-    """ORCAS in its own form, in TREC's, or in both."""
+    """ORCAS, and candidates beside it."""
     clicks = [
         (900, QUESTIONS[0], "D0"),
         (900, QUESTIONS[0], "D1"),
@@ -120,10 +120,6 @@ def orcas(random: Random) -> Files:
     ]
     files = {
         "orcas.tsv": _tsv(*((*click, "https://example.org") for click in clicks)),
-        "orcas-doctrain-queries.tsv": _tsv(*dict.fromkeys(click[:2] for click in clicks)),
-        "orcas-doctrain-qrels.tsv": _tsv(
-            *dict.fromkeys((query, 0, document, 1) for query, _, document in clicks), separator=" "
-        ),
         "orcas-doctrain-top100": _tsv(
             (900, "Q0", "D0", 1, 9.5, "x"), (902, "Q0", "D4", 1, 3, "x"), separator=" "
         ),

@@ -185,45 +185,27 @@ def read_qrels(path: Path | str) -> list[Qrel]:
 
 def parse_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> list[Qrel]:
     """Parse numbered lines as ``read_qrels`` does; messages name ``source``."""
-    first_line: dict[tuple[str, str], int] = {}
+    columns, first_line = _TREC, dict[tuple[str, str], int]()
     qrels = []
-    for number, qrel in numbered_qrels(lines, source):
-        if first_line.setdefault(qrel[:2], number) != number:
-            raise judged_twice(source, number, qrel, first_line[qrel[:2]])
-        qrels.append(qrel)
-    return qrels
-
-
-def judged_twice(source: Path | str, line: int, qrel: Qrel, first_line: int) -> InputError:
-    """Return an error about a pair that an earlier line judges too."""
-    again = f"passage {qrel.passage_id!r} of query {qrel.query_id!r} again, first at line"
-    return bad_input(
-        source,
-        line=line,
-        wanted="each pair judged once",
-        found=f"{again} {first_line}",
-        do="drop one of the lines",
-    )
-
-
-def numbered_qrels(
-    lines: Iterable[tuple[int, str]], source: Path | str
-) -> Iterator[tuple[int, Qrel]]:
-    """Stream the judgements of numbered lines with their line; a pair may be repeated.
-
-    Raises:
-        InputError: a malformed line (numbered), or no judgement.
-    """
-    columns, empty = _TREC, True
     for number, line in lines:
         line = line.removeprefix("\ufeff") if number == 1 else line
         if number == 1 and tuple(line.split()) == BEIR_HEADER:
             columns = _BEIR
         elif line.strip():
-            empty = False
-            yield number, _parse(source, number, line, columns)
-    if empty:
+            qrel = _parse(source, number, line, columns)
+            if (first := first_line.setdefault(qrel[:2], number)) != number:
+                again = f"passage {qrel.passage_id!r} of query {qrel.query_id!r} again"
+                raise bad_input(
+                    source,
+                    line=number,
+                    wanted="each pair judged once",
+                    found=f"{again}, first at line {first}",
+                    do="drop one of the lines",
+                )
+            qrels.append(qrel)
+    if not qrels:
         raise bad_input(source, wanted=columns[0], found="an empty file", do="check the path")
+    return qrels
 
 
 def _parse(source: Path | str, number: int, line: str, form: _Columns) -> Qrel:

@@ -7,7 +7,7 @@ identifies the format.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,23 +37,6 @@ def parse_queries(lines: Iterable[tuple[int, str]], source: Path | str) -> dict[
         InputError: a line without a tab or an id, a repeated id, or no lines.
     """
     texts: dict[str, str] = {}
-    for number, query in numbered_queries(lines, source):
-        if query.query_id in texts:
-            raise repeated_query(source, number, query)
-        texts[query.query_id] = query.text
-    return texts
-
-
-def numbered_queries(
-    lines: Iterable[tuple[int, str]], source: Path | str
-) -> Iterator[tuple[int, Query]]:
-    """Stream what ``parse_queries`` parses, with line numbers; repeated ids are the caller's to
-    find (``repeated_query``).
-
-    Raises:
-        InputError: a line without a tab or an id, or no lines.
-    """
-    empty = True
     for number, line in lines:
         query_id, tab, text = line.partition("\t")
         if not tab or not query_id or query_id.split() != [query_id]:
@@ -64,20 +47,20 @@ def numbered_queries(
                 found="no tab" if not tab else f"the id {query_id!r}",
                 do="fix or drop the line",
             )
-        empty = False
-        yield number, Query(query_id, text)
-    if empty:
+        if query_id in texts:
+            raise bad_input(
+                source,
+                line=number,
+                wanted="every query id once",
+                found=f"{query_id!r} again",
+                do="rename or drop one",
+            )
+        texts[query_id] = text
+    if not texts:
         raise bad_input(
             source, wanted="queries: id, tab, text", found="an empty file", do="check the path"
         )
-
-
-def repeated_query(source: Path | str, line: int, query: Query) -> InputError:
-    """Return the error about a query whose id an earlier line has."""
-    found = f"{query.query_id!r} again"
-    return bad_input(
-        source, line=line, wanted="every query id once", found=found, do="rename or drop one"
-    )
+    return texts
 
 
 def read_queries(path: Path | str) -> list[Query]:

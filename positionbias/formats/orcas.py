@@ -1,36 +1,30 @@
 """Import ORCAS (Craswell et al. 2020): queries and their clicked documents, as judgements of
 grade 1.
 
-    orcas.tsv                       query id, query, document id, URL
-    orcas-doctrain-queries.tsv      query id, tab, text        } the same in TREC's form
-    orcas-doctrain-qrels.tsv        query id, 0, document id, 1 }
-    orcas-doctrain-top100           a TREC run
+    orcas.tsv                query id, query, document id, URL
+    orcas-doctrain-top100    a TREC run
 
-Any subset will do; orcas.tsv takes precedence over the other two. All queries form the split
-"orcas". The documents are those of MS MARCO document ranking: a collection of these adds its
-passages and splits, copied shard by shard; without one, the judged documents are absent. URLs are
-not kept: they belong to the documents [decision]. Files are read as streams (``orcas_clicks``);
-splits of ``documents`` are copied one at a time, held while they are.
+All queries form the split "orcas". The documents are those of MS MARCO document ranking: a
+collection of these adds its passages and splits; without one, the judged documents are absent. URLs
+are not kept: they belong to the documents [decision]. orcas.tsv is read as a stream
+(``orcas_clicks``); splits of ``documents`` are copied one at a time, held while they are.
 """
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection, find_collection
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Provenance, input_ref
 from positionbias.core.records import Passage
-from positionbias.core.shards import Shard, read_shard, rows_checksum
 from positionbias.core.steps import MapShards
-from positionbias.formats.orcas_clicks import Lines, TrecForm, write_clicks
+from positionbias.formats.orcas_clicks import write_clicks
 from positionbias.formats.release_import import ReleaseImport
 from positionbias.formats.release_settings import ReleaseSettings
 from positionbias.formats.splits import Split
@@ -42,22 +36,9 @@ LICENCE = (
 )
 _ROLES = {
     "orcas.tsv": "clicks",
-    "orcas-doctrain-queries.tsv": "queries",
-    "orcas-doctrain-qrels.tsv": "qrels",
     "orcas-doctrain-top100": "orcas-doctrain-top100",
     "orcas-doctrain-top100.tsv": "orcas-doctrain-top100",
 }
-
-
-def _copy_shard(path: Path, target: Path) -> Shard:
-    """Copy a shard unchanged, reading its rows once for their checksum."""
-    shutil.copyfile(path, target)
-    table = read_shard(target)
-    batches = (
-        zip(*(column.to_pylist() for column in batch.columns), strict=True)
-        for batch in table.to_batches()
-    )
-    return Shard(table.num_rows, rows_checksum(chain.from_iterable(batches)))
 
 
 class _Import(ReleaseImport):
@@ -66,8 +47,6 @@ class _Import(ReleaseImport):
     known = "ORCAS"
     published = (
         "orcas.tsv",
-        "orcas-doctrain-queries.tsv",
-        "orcas-doctrain-qrels.tsv",
         "orcas-doctrain-top100",
     )
 
@@ -97,38 +76,22 @@ class _Import(ReleaseImport):
 
     def add_passages_elsewhere(self) -> None:
         if self._documents is not None:
-            for _ in self.writer.add_shards(
-                Shard, _copy_shard, self._documents.shard_paths, self.map_shards
-            ):
-                pass
+            self.writer.share_passages(self._documents)
 
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
         return []
 
-    def add_streamed(self, *, keep_unjudged: bool) -> None:
+    def add_streamed(self) -> None:
         for split in self._splits_of_documents():
             if split.queries:
                 split.write(self.writer)
         clicks = self.late.pop("clicks", None)
-        if clicks is not None:
-            write_clicks(clicks, self.writer.split(SPLIT))
-            for role in ("queries", "qrels"):
-                self.release.leave_out(role, "orcas.tsv holds the same")
-        else:
-            self._add_trec_form(keep_unjudged=keep_unjudged)
-
-    def _add_trec_form(self, *, keep_unjudged: bool) -> None:
-        held = self.held
-        files = [
-            Lines(held.lines(role), held.place[role]) if role in held else None
-            for role in ("queries", "qrels")
-        ]
-        form = TrecForm(*files)
-        form.write(lambda: self.writer.split(SPLIT), keep_unjudged=keep_unjudged)
-        if left_out := Split(
-            SPLIT, unjudged=form.unjudged, without_query=form.without_query
-        ).left_out():
-            self.left_out[SPLIT] = left_out
+        if clicks is None:
+            found = ", ".join(self.late)
+            raise bad_input(
+                self.release.places[0], wanted="orcas.tsv", found=found, do="give it too"
+            )
+        write_clicks(clicks, self.writer.split(SPLIT))
 
     def _splits_of_documents(self) -> Iterator[Split]:
         documents = self._documents
@@ -166,7 +129,6 @@ def import_orcas(
     out: Path | str,
     *,
     documents: CollectionLike | None = None,
-    keep_unjudged: bool = False,
     skip: Iterable[str] = (),
     map_shards: MapShards = map,
     overwrite: bool = False,
@@ -181,7 +143,7 @@ def import_orcas(
         InputError: nothing to read, or an invalid file (with the line).
         SettingError: ``documents`` already has a split "orcas".
     """
-    release = ReleaseSettings(skip=tuple(skip), keep_unjudged=keep_unjudged)
+    release = ReleaseSettings(skip=tuple(skip))
     opened = find_collection(documents) if documents is not None else None
     making = _Import(opened, places, skip=release.skip, map_shards=map_shards)
     return making.run(

@@ -1,5 +1,5 @@
-"""Write the split of ORCAS from its files, read as streams: what is held is numbers and hashes, and
-each id once.
+"""Write the split of ORCAS from orcas.tsv, read as a stream: numbers and hashes are held, and each
+id once.
 
 Memory of the import with all of orcas.tsv (10.4 million queries, 18.8 million clicks on 1.4 million
 documents): 1.5 GB.
@@ -8,7 +8,7 @@ documents): 1.5 GB.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
 from typing import NamedTuple, TypeVar
 
@@ -18,11 +18,9 @@ from xxhash import xxh3_64_intdigest
 
 from positionbias.core.collection_writer import SplitWriter
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.qrels import judged_twice, numbered_qrels
-from positionbias.core.records import Qrel, Query
+from positionbias.core.records import Query
 from positionbias.core.seeds import keys64
-from positionbias.formats.attach import numbered_queries, repeated_query
-from positionbias.formats.key_map import KeyMap, KeyNumbers
+from positionbias.formats.key_map import KeyNumbers
 from positionbias.formats.sources import Source
 
 Item = TypeVar("Item")
@@ -140,138 +138,8 @@ def _by_query(chunks: list[np.ndarray]) -> Iterator[np.ndarray]:
         start = end
 
 
-class Lines(NamedTuple):
-    """A file's numbered lines, to be read several times, and its name in messages."""
-
-    read: Callable[[], Iterable[tuple[int, str]]]
-    place: str
-
-
-class TrecForm:
-    """ORCAS in TREC's form: queries and judgements, either of which may be absent; each file is
-    read two or three times.
-
-    Raises:
-        InputError: a malformed line (numbered), a repeated query or pair, or an empty file.
-    """
-
-    def __init__(self, queries: Lines | None, qrels: Lines | None) -> None:
-        self._queries, self._qrels = queries, qrels
-        self._seed = 0
-        known = self._query_keys()
-        while known is None:  # two ids had one hash, about once in 340,000 imports
-            self._seed += 1
-            known = self._query_keys()
-        self._known = known
-        self._judged = self._judged_keys()
-        self.unjudged = 0
-        self.without_query = 0
-
-    def write(self, open_split: Callable[[], SplitWriter], *, keep_unjudged: bool) -> None:
-        """Write a split as ``judged_split`` makes it, and count what it leaves out; without a query
-        none is opened.
-        """
-        judged = None if keep_unjudged else self._judged
-        split: SplitWriter | None = None
-        for numbered in self._query_batches():
-            queries = [query for _, query in numbered]
-            if judged is not None:
-                queries = list(
-                    compress(
-                        queries, judged.contains(self._keys(query.query_id for query in queries))
-                    )
-                )
-            self.unjudged += len(numbered) - len(queries)
-            if queries:
-                split = split or open_split()
-                split.add(queries)
-        for qrels in self._qrel_batches():
-            kept = list(
-                compress(qrels, self._known.contains(self._keys(qrel.query_id for qrel in qrels)))
-            )
-            self.without_query += len(qrels) - len(kept)
-            if kept:
-                assert split is not None  # a judged query of the file was written
-                split.add((), kept)
-
-    def _query_keys(self) -> KeyMap | None:
-        """Return the hashes of all query ids; None if two ids have the same."""
-        known = KeyMap(np.bool_)
-        for numbered in self._query_batches():
-            new = known.add(self._keys(query.query_id for _, query in numbered)).new
-            if not new.all():
-                line, query = numbered[int(new.argmin())]
-                self._refuse_repeated(line, query)
-                return None
-        return known
-
-    def _refuse_repeated(self, line: int, query: Query) -> None:
-        """Refuse a query whose id an earlier line has, read again: an equal hash alone does not say
-        so.
-        """
-        assert self._queries is not None
-        for earlier, other in numbered_queries(self._queries.read(), self._queries.place):
-            if earlier == line:
-                return
-            if other.query_id == query.query_id:
-                raise repeated_query(self._queries.place, line, query)
-
-    def _judged_keys(self) -> KeyMap | None:
-        if self._qrels is None:
-            return None
-        judged, pairs = KeyMap(np.bool_), _PairHashes()
-        for qrels in self._qrel_batches():
-            pairs.add(qrels)
-            judged.add(self._keys(qrel.query_id for qrel in qrels))
-        pairs.refuse(numbered_qrels(self._qrels.read(), self._qrels.place), self._qrels.place)
-        return judged
-
-    def _keys(self, query_ids: Iterable[str]) -> np.ndarray:
-        return _keys(query_ids, self._seed)
-
-    def _query_batches(self) -> Iterator[list[tuple[int, Query]]]:
-        if self._queries is not None:
-            yield from _batches(numbered_queries(self._queries.read(), self._queries.place))
-
-    def _qrel_batches(self) -> Iterator[list[Qrel]]:
-        if self._qrels is not None:
-            yield from _batches(
-                qrel for _, qrel in numbered_qrels(self._qrels.read(), self._qrels.place)
-            )
-
-
-class _PairHashes:
-    """The (query, passage) pairs of judgements as hashes: 8 bytes each, where a table of 19 million
-    pairs takes gigabytes.
-    """
-
-    def __init__(self) -> None:
-        self._hashes = array("q")
-
-    def add(self, qrels: Iterable[Qrel]) -> None:
-        """Take judgements."""
-        self._hashes.extend(hash(qrel[:2]) for qrel in qrels)
-
-    def refuse(self, numbered: Iterable[tuple[int, Qrel]], source: str) -> None:
-        """Refuse a repeated pair; ``numbered`` has the same judgements with their lines, and is
-        read only if two hashes are equal.
-
-        Raises:
-            InputError: a repeated pair, with both lines.
-        """
-        hashes = np.sort(np.frombuffer(self._hashes, np.int64))
-        repeated = set(hashes[1:][hashes[1:] == hashes[:-1]].tolist())
-        first_line: dict[tuple[str, str], int] = {}
-        for number, qrel in numbered if repeated else ():
-            if hash(qrel[:2]) not in repeated:
-                continue
-            earlier = first_line.setdefault(qrel[:2], number)
-            if earlier != number:
-                raise judged_twice(source, number, qrel, earlier)
-
-
-def _keys(query_ids: Iterable[str], seed: int = 0) -> np.ndarray:
-    return keys64(seed, "query id", [query_id.encode() for query_id in query_ids])
+def _keys(query_ids: Iterable[str]) -> np.ndarray:
+    return keys64(0, "query id", [query_id.encode() for query_id in query_ids])
 
 
 def _batches(items: Iterable[Item]) -> Iterator[list[Item]]:

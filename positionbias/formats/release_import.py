@@ -204,10 +204,8 @@ class ReleaseImport(ABC):
         """Return the release's own splits."""
 
     # most releases have nothing of the kind
-    def add_streamed(self, *, keep_unjudged: bool) -> None:  # noqa: B027
-        """Write splits that are too large to be held, after all others, and count in ``left_out``
-        what they leave out.
-        """
+    def add_streamed(self) -> None:  # noqa: B027
+        """Write splits that are too large to be held, after all others."""
 
     def add_passages_elsewhere(self) -> None:
         """Write passages and queries from candidates or triples if the release lacks its collection
@@ -276,7 +274,7 @@ class ReleaseImport(ABC):
             splits, held_out = self._all_splits(attachments, draw, release.keep_unjudged)
             for split in splits:
                 split.write(self.writer)
-            self.add_streamed(keep_unjudged=release.keep_unjudged)
+            self.add_streamed()
             for source in self.collections:
                 if source.member is None:
                     self.add_collection(source)

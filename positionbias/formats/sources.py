@@ -216,13 +216,6 @@ class Release:
                 kept.append(path)
         return kept
 
-    def leave_out(self, role: str, why: str) -> None:
-        """Skip the file of this role, if any."""
-        source = self.files.pop(role, None)
-        if source is not None:
-            self.not_read[source.shown] = why
-            self.skipped.add(role)
-
     def read_elsewhere(self, paths: Iterable[Path]) -> None:
         """Remove files that other options name from ``not_read``."""
         for path in paths:

@@ -189,15 +189,14 @@ def import_orcas(
         ),
     ] = None,
     skip: Annotated[Sequence[Literal["top100"]], Setting(SKIP, shown=False)] = (),
-    keep_unjudged: KeepUnjudged = False,
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
 ) -> Collection:
     """Bring in ORCAS: queries, and the documents clicked for them.
 
-    The documents are those of MS MARCO, the split is "orcas". Give orcas.tsv, or its files in
-    TREC's form.
+    The documents are those of MS MARCO, the split is "orcas". Give orcas.tsv; candidates beside it
+    (orcas-doctrain-top100) go to OUT/runs.
 
     Returns:
         The collection.
@@ -215,7 +214,7 @@ def import_orcas(
     """
     from positionbias.formats.orcas import import_orcas as read
 
-    work = partial(read, places, out, documents=documents, keep_unjudged=keep_unjudged, skip=skip)
+    work = partial(read, places, out, documents=documents, skip=skip)
     return engine.write(work, overwrite=overwrite)
 
 

@@ -23,7 +23,7 @@ from .msmarco_files import write_files
     [
         (import_msmarco, "collection.tsv", "queries.train.tsv", "1\tlamp\n"),
         (import_msmarco_docs, "msmarco-docs.tsv", "msmarco-doctrain-queries.tsv", "1\tlamp\n"),
-        (import_orcas, "orcas.tsv", "orcas-doctrain-queries.tsv", "1\tlamp\n"),
+        (import_orcas, "orcas.tsv", "orcas-doctrain-top100", ""),
     ],
     ids=["msmarco", "msmarco-docs", "orcas"],
 )

@@ -1,4 +1,4 @@
-"""ORCAS: clicks as judgements, alone and beside the documents, in both forms."""
+"""ORCAS: clicks as judgements, alone and beside the documents."""
 
 from __future__ import annotations
 
@@ -25,11 +25,6 @@ CLICKS = (
     "10\tgithub com\tD7\thttps://g/\n"
     "10\tgithub com\tD1\thttps://a/\n"
 )
-TREC = {
-    "orcas-doctrain-queries.tsv": "10\tgithub com\n11\tlamp oil\n12\tnever clicked\n",
-    "orcas-doctrain-qrels.tsv": "10 0 D1 1\n10 0 D7 1\n11 0 D2 1\n",
-    "orcas-doctrain-top100": "10 Q0 D2 1 -1.5 Indri\n10 Q0 D1 2 -2 Indri\n",
-}
 QRELS = [Qrel("10", "D1", 1), Qrel("10", "D7", 1), Qrel("11", "D2", 1)]
 
 
@@ -42,23 +37,16 @@ def test_clicks_alone_make_queries_and_judgements(tmp_path: Path) -> None:
     assert "non-commercial" in made.manifest.licence
 
 
-def test_both_forms_are_the_same(tmp_path: Path) -> None:
-    clicks = import_orcas(
-        [write_tar(tmp_path / "orcas.tar.gz", {"orcas.tsv": CLICKS})], tmp_path / "clicks"
-    )
-    trec = import_orcas([write_files(tmp_path / "in", TREC)], tmp_path / "trec")
-    assert trec.checksum == clicks.checksum
-    assert trec.manifest.content["source"]["left_out"] == {"orcas": {"unjudged_queries": 1}}
-    assert read_run(tmp_path / "trec" / "runs" / "orcas-doctrain-top100.run")["10"].passage_ids == [
-        "D2",
-        "D1",
-    ]
-    both = import_orcas([write_files(tmp_path / "in", {"orcas.tsv": CLICKS})], tmp_path / "both")
-    assert both.checksum == clicks.checksum
-    assert both.manifest.content["source"]["not_read"] == dict.fromkeys(
-        ["orcas-doctrain-queries.tsv", "orcas-doctrain-qrels.tsv"], "orcas.tsv holds the same"
-    )
-    assert [item.role for item in both.manifest.inputs] == ["orcas-doctrain-top100", "clicks"]
+def test_an_archive_is_read_with_its_candidates(tmp_path: Path) -> None:
+    top = "10 Q0 D2 1 -1.5 Indri\n10 Q0 D1 2 -2 Indri\n"
+    files = {"orcas.tsv": CLICKS, "orcas-doctrain-top100": top}
+    made = import_orcas([write_tar(tmp_path / "orcas.tar.gz", files)], tmp_path / "out")
+    assert made.qrels("orcas") == QRELS
+    run = read_run(tmp_path / "out" / "runs" / "orcas-doctrain-top100.run")
+    assert run["10"].passage_ids == ["D2", "D1"]
+    alone = write_files(tmp_path / "in", {"orcas-doctrain-top100": top})
+    with pytest.raises(InputError, match="wanted orcas.tsv; found orcas-doctrain-top100"):
+        import_orcas([alone], tmp_path / "again")
 
 
 def test_beside_the_documents_it_is_one_more_split(
@@ -113,44 +101,6 @@ def test_a_split_is_what_dictionaries_make_of_it(
         patch.setattr(orcas_clicks, "BATCH", batch)
         made = import_orcas([write_files(folder / "in", {"orcas.tsv": lines})], folder / "out")
     assert (made.queries("orcas"), made.qrels("orcas")) == (queries, qrels)
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        (
-            "queries",
-            "10\ta\n11\tb\n10\tc\n12\n",
-            r"queries.tsv:3: wanted every query id once; found '10' again",
-        ),
-        ("queries", "10\ta\n11\n", r"queries.tsv:2: wanted a query: .*; found no tab"),
-        ("queries", "", r"queries.tsv: wanted queries: id, tab, text; found an empty file"),
-        (
-            "qrels",
-            "10 0 D1 1\n10 0 D2 1\n10 0 D1 1\n",
-            r"qrels.tsv:3: .* passage 'D1' of query '10' again, first at line 1",
-        ),
-        ("qrels", "10 0 D1 1\n10 0 D2\n", r"qrels.tsv:2: wanted four columns: .*; found 3 columns"),
-        ("qrels", "\n", r"qrels.tsv: wanted four columns: .*; found an empty file"),
-    ],
-)
-@pytest.mark.parametrize("batch", [1, 65_536])
-def test_faults_of_the_trec_form_name_their_line(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    content: str,
-    message: str,
-    batch: int,
-) -> None:
-    monkeypatch.setattr(orcas_clicks, "BATCH", batch)
-    files = {"orcas-doctrain-queries.tsv": "10\ta\n", "orcas-doctrain-qrels.tsv": "10 0 D1 1\n"}
-    with pytest.raises(InputError, match=message):
-        import_orcas(
-            [write_files(tmp_path / "in", {**files, f"orcas-doctrain-{name}.tsv": content})],
-            tmp_path / "out",
-        )
-    assert [path.name for path in tmp_path.iterdir()] == ["in"]
 
 
 @pytest.mark.parametrize(
