@@ -17,7 +17,7 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -167,60 +167,49 @@ class DoneBefore(OutputExistsError):
     exit_code = 0
 
 
-class _Unknown(Exception):
-    """A value that cannot be known again: a pipe, an object of a program."""
-
-
 def job_of(name: str, arguments: Sequence[tuple[str, Any, bool]]) -> str | None:
     """Return a digest of a command: its arguments by name, each with whether it names what is read.
 
-    None where one cannot be known again.
+    None where one cannot be known again: a pipe, an object of a program.
     """
     try:
-        record = [
-            [argument, _plain(value), [_state(place) for place in texts_in(value) if read]]
-            for argument, value, read in arguments
-        ]
-    except (_Unknown, OSError, ValueError):
+        values = [(argument, value) for argument, value, _ in arguments]
+        states = [_state(place) for _, value, read in arguments if read for place in texts_in(value)]
+        record = [name, __version__, os.getcwd(), values, states]
+        return hashlib.sha256(msgspec.json.encode(record, enc_hook=_named)).hexdigest()
+    except (TypeError, OSError, ValueError, RecursionError):
         return None
-    text = json.dumps([name, __version__, os.getcwd(), record])
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON, if it is known again by what it says."""
-    if value is None or isinstance(value, str | int | float | Path):
-        return str(value)
-    if isinstance(value, list | tuple):
-        if value and isinstance(value[0], Mapping):  # rows of data, however many there are
-            raise _Unknown
-        return [_plain(item) for item in value]
-    if isinstance(value, Mapping):
-        return [[_plain(key), _plain(item)] for key, item in value.items()]
-    if is_dataclass(value) and not isinstance(value, type):
-        values = (_plain(getattr(value, field.name)) for field in fields(value))
-        return [type(value).__name__, *values]
-    if isinstance(path := getattr(value, "path", None), str | Path):
+def _named(value: Any) -> Any:
+    """Return a value that JSON has not as one that it has: what has a path is known by it."""
+    path = getattr(value, "path", value)
+    if isinstance(path, str | Path):
         return str(path)
-    raise _Unknown
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__}: not known again")
 
 
 def _state(place: str) -> list[tuple[str, int, int]]:
     """Return the state of all files that a name may mean; empty for a name of something else, such
     as a model of a hub.
+
+    Raises:
+        ValueError: it is standard input, a pipe or a device.
     """
     if place == "-":
-        raise _Unknown
-    marks = []
+        raise ValueError("standard input is read once")
+    states = []
     module = Path(f"{place.partition(':')[0].replace('.', '/')}.py")  # of a user's own object
     for path in (*places_of(place), module):
         for file in sorted(path.rglob("*")) if path.is_dir() else [path] if path.exists() else []:
             state = file.stat()
             if not (stat.S_ISREG(state.st_mode) or stat.S_ISDIR(state.st_mode)):
-                raise _Unknown
+                raise ValueError(f"{file}: no file or folder")
             if stat.S_ISREG(state.st_mode) and CACHE not in file.relative_to(path).parts[:1]:
-                marks.append((str(file), state.st_size, state.st_mtime_ns))
-    return marks
+                states.append((str(file), state.st_size, state.st_mtime_ns))
+    return states
 
 
 @contextmanager
