@@ -29,7 +29,7 @@ from positionbias.core.errors import OutputExistsError, PositionBiasError
 from positionbias.core.files import remove, storage_errors
 from positionbias.core.input_state import file_mark
 from positionbias.core.json_text import Json
-from positionbias.core.manifest import JOB, manifest_path, read_manifest, verify
+from positionbias.core.manifest import JOB, check_whole, manifest_path, read_manifest
 from positionbias.core.places import places_of, texts_in
 from positionbias.core.publish import only_one, receipt_place, whole_file, work_folder, write_json
 from positionbias.core.schema import converted
@@ -174,7 +174,9 @@ def job_of(name: str, arguments: Sequence[tuple[str, Any, bool]]) -> str | None:
     """
     try:
         values = [(argument, value) for argument, value, _ in arguments]
-        states = [_state(place) for _, value, read in arguments if read for place in texts_in(value)]
+        states = [
+            _state(place) for _, value, read in arguments if read for place in texts_in(value)
+        ]
         record = [name, __version__, os.getcwd(), values, states]
         return hashlib.sha256(msgspec.json.encode(record, enc_hook=_named)).hexdigest()
     except (TypeError, OSError, ValueError, RecursionError):
@@ -235,9 +237,10 @@ def published_by(job: str | None, final: Path) -> Iterator[None]:
 
 def _holds(final: Path, job: str) -> bool:
     try:
-        known = read_manifest(final).provenance.get(JOB.name)
-        if known != job or verify(manifest_path(final)).fault:
+        manifest = read_manifest(final)
+        if manifest.provenance.get(JOB.name) != job:
             return False
+        check_whole(manifest_path(final), manifest)
     except PositionBiasError:
         return False
     with suppress(PositionBiasError, OSError), only_one(final):

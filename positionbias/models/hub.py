@@ -12,7 +12,7 @@ from huggingface_hub import CommitOperationAdd, HfApi
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_json
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, read_manifest, verify
+from positionbias.core.manifest import Manifest, check_whole, read_manifest
 from positionbias.core.outcome import Judgement
 from positionbias.core.publish import write_json
 from positionbias.core.seal import MANIFEST, seal_file, signed
@@ -78,13 +78,7 @@ def _whole(folder: Path) -> Manifest:
         InputError: a file differs, or it is not a checkpoint with a model card.
     """
     manifest = read_manifest(folder, kind="checkpoint")
-    if found := verify(folder / MANIFEST).fault:
-        raise bad_input(
-            folder,
-            wanted="a checkpoint as it was written",
-            found=found,
-            do="restore it from a copy",
-        )
+    check_whole(folder / MANIFEST, manifest)
     if CARD not in (manifest.files or {}):
         do = (
             "load it and write it again (positionbias.models.checkpoint.save_checkpoint), or train "

@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pandas
 
-from positionbias.core.errors import InputError
+from positionbias.core.errors import InputError, bad_input, near_file
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Verified, manifests_in, verify
+from positionbias.core.manifest import (
+    artefact_of,
+    check_whole,
+    manifest_path,
+    read_manifest_file,
+)
 from positionbias.core.outcome import Judgement
-from positionbias.core.progress import track
+from positionbias.core.progress import remark, track
+from positionbias.core.seal import CACHE, MANIFEST, unnamed_files
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """The result for one artefact: path, kind, the numbers of files and bytes in its manifest, and
+    ``fault``, empty if undamaged.
+
+    ``strange``: files that it does not name.
+    """
+
+    path: Path
+    kind: str
+    files: int
+    bytes: int
+    strange: int
+    fault: str
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -50,6 +74,72 @@ class Verification(Judgement):
                 f"wanted {len(self.artefacts):,} artefacts as they were written; found {damaged:,} "
                 "damaged; restore them from a copy, or make them again"
             )
+
+
+def manifests_in(path: Path) -> Sequence[Path]:
+    """Return the manifests of an artefact, or of all artefacts in a folder, in order, with those of
+    their caches. Hidden folders are unfinished and left out.
+
+    Raises:
+        InputError: no such path, or no manifest of ours.
+    """
+    if not path.exists():
+        do = near_file(path, "check the path")
+        wanted = "an artefact, or a folder of some"
+        raise bad_input(path, wanted=wanted, found="nothing there", do=do)
+    if path.is_dir():
+        named = {
+            Path(place, name)
+            for place, folders, files in os.walk(path)
+            for name in (*folders, *files)  # broken links and folders too
+            if name == MANIFEST or name.endswith(f".{MANIFEST}")
+            if not any(part.startswith(".") for part in Path(place, name).relative_to(path).parts)
+        }
+    else:
+        named = {beside for beside in [manifest_path(path)] if os.path.lexists(beside)}
+    ours = {manifest for manifest in named if _may_be_ours(manifest)}
+    owners = {  # of caches: without its manifest an artefact is damaged
+        path.joinpath(*parts[: parts.index(CACHE)], MANIFEST)
+        for parts in (manifest.relative_to(path).parts for manifest in ours if path.is_dir())
+        if CACHE in parts
+    }
+    if not ours:
+        what = f"a {MANIFEST} of something else" if named else f"no {MANIFEST}"
+        raise bad_input(path, wanted="an artefact of posbias", found=what, do="check the path")
+    for manifest in sorted(named - ours - owners):
+        remark(f"{manifest}: not a manifest of posbias; what it stands for is not compared")
+    return sorted(ours | owners)
+
+
+def _may_be_ours(manifest: Path) -> bool:
+    """Return True for a manifest.json of ours, or one too damaged to tell; a pipe is not read, as
+    it would never end.
+    """
+    if not manifest.is_file():
+        return True
+    try:
+        record = json.loads(manifest.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return True
+    return isinstance(record, dict) and record.keys() >= {"kind", "format_version"}
+
+
+def verify(manifest: Path) -> Verified:
+    """Compare an artefact with its manifest."""
+    path = artefact_of(manifest)
+    try:
+        record = read_manifest_file(manifest)
+    except InputError as error:
+        return Verified(path, "", 0, 0, strange=0, fault=str(error))
+    files, fault, strange = record.files or {}, "", 0
+    try:
+        check_whole(manifest, record)
+        if path.is_dir():
+            strange = len(unnamed_files(path, files))
+    except InputError as error:
+        fault = str(error)
+    size = sum(seal.bytes for seal in files.values())
+    return Verified(path, record.kind, len(files), size, strange, fault)
 
 
 def verify_all(places: Sequence[Path]) -> Verification:

@@ -17,9 +17,7 @@ from positionbias.core.manifest import (
     Manifest,
     manifest_if_any,
     manifest_path,
-    manifests_in,
     read_manifest,
-    verify,
     write_manifest,
 )
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -28,6 +26,7 @@ from positionbias.core.seal import (
     seal_folder,
     verified,
 )
+from positionbias.report.verification import manifests_in, verify
 from tests.sealing import reseal
 
 

@@ -15,12 +15,13 @@ from positionbias.core.errors import InputError
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, read_manifest, verify
+from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.publish import work_folder
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.corpora.groups_without import groups_without
 from positionbias.corpora.left_out import LeftOut, What
 from positionbias.corpora.without import without
+from positionbias.report.verification import verify
 
 WHY: JsonObject = {"test_id": "t1", "found_by": ["exact"]}
 

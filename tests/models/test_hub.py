@@ -209,9 +209,7 @@ def test_a_damaged_checkpoint_is_not_pushed(hub: Hub, checkpoint: Path) -> None:
     path.write_bytes(content)
     found = push(hub, checkpoint, "me/ranker")
     assert found.returncode == 2
-    assert found.stderr.startswith(
-        f"posbias: {checkpoint}: wanted a checkpoint as it was written; found "
-    )
+    assert found.stderr.startswith(f"posbias: {path}: wanted the content that its manifest names")
     assert not hub.made
 
 

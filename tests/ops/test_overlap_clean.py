@@ -12,11 +12,12 @@ import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
-from positionbias.core.manifest import Manifest, input_ref, verify
+from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.engine.choose import Engine
 from positionbias.overlap.clean import Cleaned
 from positionbias.overlap.settings import CountedPairs, Removing
+from positionbias.report.verification import verify
 
 from ..overlap.small import (
     LETTERS,
