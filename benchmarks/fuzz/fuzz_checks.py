@@ -217,9 +217,8 @@ def check_release(name: str, folder: Path, collection: Collection) -> None:
     }
     if "collection" in held:
         same(len(collection), len(lines_of(held["collection"])), "passages")
-    texts_elsewhere = any(role.startswith(("triples", "top1000")) for role in source["files"])
     for splits, queries, qrels in layout.groups:
-        if set(source["files"]) & {*queries, *qrels} <= set(held) and not texts_elsewhere:
+        if set(source["files"]) & {*queries, *qrels} <= set(held):
             _check_group(
                 splits,
                 [held.get(role, b"") for role in queries],

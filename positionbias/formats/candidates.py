@@ -36,12 +36,14 @@ _TOP1000 = "four columns separated by tabs: query id, passage id, query, passage
 _AT_ONCE = 65_536
 
 
-def split_top1000(source: Source) -> Iterator[tuple[int, str, str, str, str]]:
-    """Yield number, query id, passage id, query and passage of each line.
+def top1000_rankings(source: Source) -> Iterator[Ranking]:
+    """Yield the candidates of each query from lines in any order, holding about 8 bytes a line.
 
     Raises:
-        InputError: a line with too few columns, or without an id (numbered).
+        InputError: a line with too few columns, or without an id (numbered), or a repeated passage
+            for a query.
     """
+    ids: dict[str, bytearray] = {}
     for number, line in source.lines():
         columns = line.split("\t", 3)
         if len(columns) < 4 or not columns[0] or not columns[1]:
@@ -49,18 +51,7 @@ def split_top1000(source: Source) -> Iterator[tuple[int, str, str, str, str]]:
             raise bad_input(
                 source.place, line=number, wanted=_TOP1000, found=found, do="fix or drop the line"
             )
-        yield number, columns[0], columns[1], columns[2], columns[3]
-
-
-def top1000_rankings(source: Source) -> Iterator[Ranking]:
-    """Yield the candidates of each query from lines in any order, holding about 8 bytes a line.
-
-    Raises:
-        InputError: as ``split_top1000``, or a repeated passage for a query.
-    """
-    ids: dict[str, bytearray] = {}
-    for _, query_id, passage_id, _, _ in split_top1000(source):
-        ids.setdefault(query_id, bytearray()).extend(passage_id.encode() + b"\n")
+        ids.setdefault(columns[0], bytearray()).extend(columns[1].encode() + b"\n")
     for query_id, held in ids.items():
         passage_ids = held.decode().split("\n")[:-1]
         _check_once(query_id, passage_ids, source.place)

@@ -14,8 +14,7 @@ Queries without a judgement are left out if their part of the release has judgem
 [decision].
 
 Candidates become runs in the collection's folder (``runs/NAME.run``), triples training groups
-(``trainsets/NAME``). Without collection.tsv, passages and queries come from the files with texts:
-``top1000`` and ``triples.train``.
+(``trainsets/NAME``).
 """
 
 from __future__ import annotations
@@ -26,23 +25,20 @@ from pathlib import Path
 
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, bad_input
 from positionbias.core.manifest import Provenance
 from positionbias.core.progress import track
 from positionbias.core.records import Passage
 from positionbias.core.steps import MapShards
 from positionbias.formats.candidates import (
     TOP1000_NOTE,
-    split_top1000,
     top1000_rankings,
     write_candidates,
 )
-from positionbias.formats.distinct import ClashError, distinct
 from positionbias.formats.release_import import ReleaseImport
 from positionbias.formats.release_settings import MsmarcoSettings
 from positionbias.formats.sources import Source
 from positionbias.formats.splits import Split
-from positionbias.formats.triples import triple_passages, write_triples
+from positionbias.formats.triples import write_triples
 from positionbias.formats.validation_draw import part
 
 LICENCE = (
@@ -132,16 +128,9 @@ class _Import(ReleaseImport):
         return tsv_passages
 
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
-        self._add_queries_of_triples()
-        train = self._split(
-            "train", ("train", "top1000.train", "triples"), ("train",), keep_unjudged
-        )
-        dev = self._split(
-            "dev", ("dev.small", "dev", "top1000.dev"), ("dev.small", "dev"), keep_unjudged
-        )
-        evaluation = self._split(
-            "eval", ("eval.small", "eval", "top1000.eval"), ("eval.small", "eval"), keep_unjudged
-        )
+        train = self._split("train", ("train",), keep_unjudged)
+        dev = self._split("dev", ("dev.small", "dev"), keep_unjudged)
+        evaluation = self._split("eval", ("eval.small", "eval"), keep_unjudged)
         held = self.held
         small = frozenset(
             held.queries("queries.dev.small")
@@ -155,46 +144,9 @@ class _Import(ReleaseImport):
         test.qrels, validation.qrels = part(dev.qrels, small)
         return [train, validation, test, evaluation]
 
-    def _split(
-        self, name: str, queries: Sequence[str], qrels: Sequence[str], keep_unjudged: bool
-    ) -> Split:
-        roles = [f"queries.{role}" for role in queries], [f"qrels.{role}" for role in qrels]
+    def _split(self, name: str, parts: Sequence[str], keep_unjudged: bool) -> Split:
+        roles = ([f"{kind}.{part}" for part in parts] for kind in ("queries", "qrels"))
         return self.held.split(name, *roles, keep_unjudged=keep_unjudged)
-
-    def add_passages_elsewhere(self) -> None:
-        try:
-            self.writer.add_passages(distinct(self._passages_and_queries()))
-        except ClashError as error:
-            raise InputError(
-                f"{self.release.places[0]}: wanted one text per passage; found two for "
-                f"{error.passage_id!r}; check that the files belong together"
-            ) from error
-
-    def _passages_and_queries(self) -> Iterator[Passage]:
-        for role, source in self.late.items():
-            kind = kind_of(role)
-            if kind == "top1000":
-                yield from _top1000_passages(source, self._texts(f"queries.{role}", source))
-            elif kind == "triples":
-                yield from triple_passages(source, self._texts("queries.triples", source))
-
-    def _texts(self, role: str, source: Source) -> dict[str, str]:
-        """Return the dictionary for query texts from candidates or triples; texts from triples are
-        the last resort.
-        """
-        self.held.place[role] = source.place
-        spare = role == "queries.triples" and "queries.train" in self.held
-        return {} if spare else self.held.texts.setdefault(role, {})
-
-    def _add_queries_of_triples(self) -> None:
-        """Take training queries from text triples if the release has passages but no training
-        queries.
-        """
-        if self.collections and "queries.train" not in self.held:
-            for role, source in self.late.items():
-                if kind_of(role) == "triples":
-                    for _ in triple_passages(source, self._texts("queries.triples", source)):
-                        pass
 
     def add_late(self, role: str, source: Source, collection: Collection, out: Path) -> None:
         if kind_of(role) == "top1000":
@@ -213,20 +165,6 @@ class _Import(ReleaseImport):
                 command=self.command,
                 map_shards=self.map_shards,
             )
-
-
-def _top1000_passages(source: Source, texts: dict[str, str]) -> Iterator[Passage]:
-    """Yield the file's passages, repeated ones too, and add its queries to ``texts``."""
-    for number, query_id, passage_id, query, text in split_top1000(source):
-        if texts.setdefault(query_id, query) != query:
-            raise bad_input(
-                source.place,
-                line=number,
-                wanted="one text per query",
-                found=f"a second text for {query_id!r}",
-                do="fix or drop the line",
-            )
-        yield Passage(passage_id, text)
 
 
 def import_msmarco(

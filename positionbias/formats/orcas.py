@@ -74,14 +74,12 @@ class _Import(ReleaseImport):
     def passages_of(self) -> Callable[[Block], Iterable[Passage]]:
         raise NotImplementedError("ORCAS has no file of passages")
 
-    def add_passages_elsewhere(self) -> None:
-        if self._documents is not None:
-            self.writer.share_passages(self._documents)
-
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
         return []
 
     def add_streamed(self) -> None:
+        if self._documents is not None:
+            self.writer.share_passages(self._documents)
         for split in self._splits_of_documents():
             if split.queries:
                 split.write(self.writer)

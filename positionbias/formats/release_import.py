@@ -66,7 +66,6 @@ class Held:
     ) -> None:
         self._parse = parse
         self.place: dict[str, str] = {}
-        self.texts: dict[str, dict[str, str]] = {}  # query texts from other files
         self._lines: dict[str, Callable[[], Iterable[tuple[int, str]]]] = {}
 
     def __contains__(self, role: str) -> bool:
@@ -79,10 +78,6 @@ class Held:
             partial(numbered_lines, _held(source)) if source.member else source.lines
         )
 
-    def lines(self, role: str) -> Callable[[], Iterable[tuple[int, str]]]:
-        """Return the reader of a file's numbered lines; each call reads them again."""
-        return self._lines[role]
-
     def queries(self, *roles: str) -> dict[str, str]:
         """Return the query texts of these files together, by id.
 
@@ -90,12 +85,8 @@ class Held:
             InputError: a malformed line (numbered), or a query with two texts.
         """
         merged: dict[str, str] = {}
-        for role in roles:
-            texts = (
-                self._parse(self._lines[role](), self.place[role])
-                if role in self
-                else self.texts.get(role, {})
-            )
+        for role in filter(self.__contains__, roles):
+            texts = self._parse(self._lines[role](), self.place[role])
             for query_id, text in texts.items():
                 if merged.setdefault(query_id, text) != text:
                     raise InputError(
@@ -205,13 +196,7 @@ class ReleaseImport(ABC):
 
     # most releases have nothing of the kind
     def add_streamed(self) -> None:  # noqa: B027
-        """Write splits that are too large to be held, after all others."""
-
-    def add_passages_elsewhere(self) -> None:
-        """Write passages and queries from candidates or triples if the release lacks its collection
-        file.
-        """
-        self.writer.add_passages(())
+        """Write what is too large to be held, after all splits."""
 
     def blocks_of(self, source: Source) -> Iterable[Block]:
         """Return the blocks of one of the collection's files, cut between passages."""
@@ -269,8 +254,6 @@ class ReleaseImport(ABC):
         read = [*(path for _, path in self.release.paths()), *attached.values()]
         with create_collection(out, overwrite=overwrite, job=job) as self.writer, unchanged(read):
             self._gather()
-            if not self.collections:
-                self.add_passages_elsewhere()
             splits, held_out = self._all_splits(attachments, draw, release.keep_unjudged)
             for split in splits:
                 split.write(self.writer)

@@ -27,8 +27,8 @@ from positionbias.core.files import remove
 from positionbias.core.groups import KIND, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track
-from positionbias.core.records import Passage, Query
-from positionbias.core.seeds import key64, keys64
+from positionbias.core.records import Query
+from positionbias.core.seeds import keys64
 from positionbias.core.shards import read_shard
 from positionbias.core.steps import MapShards
 from positionbias.formats.sources import Source
@@ -37,25 +37,6 @@ SPLIT = "train"
 _BATCH = 4_096
 _HASH = "text of a triple"
 _TABLE = Path("cache") / "texts"
-
-
-def text_id(text: str) -> str:
-    """Return an id made from a text: "t" and 16 hexadecimal digits."""
-    return f"t{key64(0, _HASH, text):016x}"
-
-
-def triple_passages(source: Source, queries: dict[str, str]) -> Iterator[Passage]:
-    """Yield the passages of text triples, repeated ones too, and add their queries to ``queries``
-    by ``text_id``.
-
-    Raises:
-        InputError: as ``split_triple``.
-    """
-    for block in source.blocks():
-        for query, positive, negative in split_triple(block):
-            queries[text_id(query)] = query
-            yield Passage(text_id(positive), positive)
-            yield Passage(text_id(negative), negative)
 
 
 def split_triple(block: Block) -> Iterator[tuple[str, str, str]]:

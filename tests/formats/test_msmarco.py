@@ -304,19 +304,6 @@ def test_candidates_become_a_run(tmp_path: Path) -> None:
     assert not (tmp_path / "again" / "runs").exists()
 
 
-def test_candidates_alone_bring_passages_and_queries(tmp_path: Path) -> None:
-    files = TOP1000 | {
-        "qrels.dev.small.tsv": RELEASE["qrels.dev.small.tsv"],
-        "qrels.dev.tsv": RELEASE["qrels.dev.tsv"],
-    }
-    made = import_msmarco([write_tar(tmp_path / "some.tar.gz", files)], tmp_path / "out")
-    assert list(made.passages()) == [PASSAGES[3], PASSAGES[6], PASSAGES[2]]  # each once
-    assert made.queries("validation") == [Query("22", "what stands there")]
-    assert made.queries("test") == [Query("21", "which gate")]
-    assert made.manifest.content["source"]["left_out"] == {"test": {"judgements_without_query": 1}}
-    assert read_run(tmp_path / "out" / "runs" / "top1000.dev.run").pairs == 4
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -390,17 +377,6 @@ def test_faults_are_one_line_and_leave_nothing(
         import_msmarco([folder], tmp_path / "out")
     assert "\n" not in str(error.value)
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
-
-
-def test_texts_that_do_not_agree(tmp_path: Path) -> None:
-    for number, second in enumerate(
-        ("22\t3\tone\tanother text\n", "21\t3\tone\ttext\n22\t4\ttwo\ttext\n")
-    ):
-        folder = write_files(tmp_path / f"{number}", {"top1000.dev": f"22\t3\tone\ttext\n{second}"})
-        with pytest.raises(
-            InputError, match=("two for '3'", r"top1000.dev:3: wanted one text per query")[number]
-        ):
-            import_msmarco([folder], tmp_path / "out")
 
 
 def test_a_place_without_its_files(tmp_path: Path) -> None:

@@ -10,11 +10,9 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups, TrainingGroup
-from positionbias.core.records import Passage, Query
 from positionbias.engine.local import map_shards
 from positionbias.formats.msmarco import import_msmarco
 from positionbias.formats.release_settings import MsmarcoSettings
-from positionbias.formats.triples import text_id
 from positionbias.formats.validation_draw import ValidationDraw
 
 from .msmarco_files import write_files, write_tar
@@ -73,36 +71,6 @@ def test_triples_of_texts_find_their_ids(tmp_path: Path, workers: int) -> None:
     assert list(groups) == [pair("11", "0", "4"), pair("12", "6", "5")]
     assert groups.manifest.content["lines"] == 4
     assert not (tmp_path / "out" / "cache" / "texts").exists()
-
-
-def test_triples_of_texts_alone_make_a_collection(tmp_path: Path) -> None:
-    made = import_msmarco(
-        [write_files(tmp_path / "in", {"triples.train.small.tsv": TEXTS})], tmp_path / "out"
-    )
-    texts = [LAMP, TOWER, "no such text", GATE, ""]
-    assert list(made.passages()) == [Passage(text_id(text), text) for text in texts]
-    assert made.queries("train") == [
-        Query(text_id(text), text) for text in ("what does the lamp burn", "who knows", "how much")
-    ]
-    assert made.qrels("train") == []
-    groups = list(Groups(tmp_path / "out" / "trainsets" / "triples.train.small"))
-    assert groups[2] == pair(text_id("how much"), text_id(LAMP), text_id("no such text"))
-    assert len(groups) == 4
-    assert text_id("no such text") == text_id("no such text") != text_id("no such text ")
-    assert len(text_id("")) == 17
-
-
-def test_passages_without_training_queries_take_those_of_the_triples(tmp_path: Path) -> None:
-    files = {"collection.tsv": RELEASE["collection.tsv"], "triples.train.small.tsv": TEXTS}
-    made = import_msmarco([write_files(tmp_path / "in", files)], tmp_path / "out")
-    assert [query.text for query in made.queries("train")] == [
-        "what does the lamp burn",
-        "who knows",
-        "how much",
-    ]
-    groups = list(Groups(tmp_path / "out" / "trainsets" / "triples.train.small"))
-    assert groups[0] == pair(text_id("what does the lamp burn"), "0", "4")
-    assert len(groups) == 3
 
 
 def test_triples_without_training_queries_are_left_out_and_counted(tmp_path: Path) -> None:
