@@ -199,9 +199,7 @@ class StudySettings:
 
 TEACHER = Setting("Kind of the teachers; --models are the students.", choices=tuple(KINDS))
 # training settings that have options of their own, or --set
-_LEFT_OUT = frozenset(
-    ("loss", "margin", "temperature", "most_depth", "probe_passages", "dropout", "seed")
-)
+_LEFT_OUT = frozenset(("loss", "margin", "most_depth", "probe_passages", "dropout", "seed"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from positionbias.dense.nearest import Block
 
 Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
+NEIGHBOURS = 100  # of each text in each source, by cosine, as in the paper
 ENCODE_TEXTS = 8_192  # texts per call of the encoder
 
 
@@ -125,7 +126,7 @@ class _Tests:
 
             floor = THRESHOLD if self.settings.threshold is None else self.settings.threshold
             blocks = _encoded_blocks(_read(source, "encoding"), self.encode, self.map_shards)
-            near = nearest(self.vectors, blocks, neighbours=self.settings.neighbours, floor=floor)
+            near = nearest(self.vectors, blocks, neighbours=NEIGHBOURS, floor=floor)
             places, ranks = np.nonzero(near.numbers >= 0)
             found = {"train": near.numbers[places, ranks], "place": places}
             found["cosine"] = near.scores[places, ranks]

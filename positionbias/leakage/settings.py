@@ -5,7 +5,7 @@ queries; checking them needs no numpy.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -21,7 +21,7 @@ from positionbias.core.settings import (
 )
 from positionbias.leakage.pairs import SCORES
 from positionbias.models.kinds import READ_AS
-from positionbias.ranking.config import DEVICES, PRECISIONS, Computing, Precision, RankingConfig
+from positionbias.ranking.config import DEVICES, Computing, RankingConfig
 
 if TYPE_CHECKING:
     from positionbias.ranking.loading import Loading
@@ -30,7 +30,6 @@ Detector = Literal["semantic", "lexical", "both"]
 Kind = Literal["no", "msm", "test"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ENCODER = "sentence-transformers/paraphrase-MiniLM-L6-v2"  # the paper's
-_CONFIG = settings_of(RankingConfig)
 THRESHOLD = 0.91  # the paper's, for its encoder
 # in the order of a table
 FIELDS = ("query", "title", "question", "description", "narrative", "variant")
@@ -40,8 +39,8 @@ FIELDS = ("query", "title", "question", "description", "narrative", "variant")
 class FindSettings(Settings):
     """The detectors and their thresholds.
 
-    By meaning a pair is one of the ``neighbours`` nearest training queries of a text, with a cosine
-    of at least ``threshold``; by words as ``leakage.lexical`` has it.
+    By meaning a pair is one of the 100 nearest training queries of a text in each source, with a
+    cosine of at least ``threshold``; by words as ``leakage.lexical`` has it.
 
     Raises:
         SettingError: an unknown detector, or a number outside its range.
@@ -60,12 +59,6 @@ class FindSettings(Settings):
         most=1,
         absent="the encoder's own, if people labelled its cosines",
         metavar="SCORE",
-    )
-    neighbours: int = setting(
-        100,
-        "Nearest training queries of a source for each text, by cosine.",
-        least=1,
-        shown=False,
     )
 
 
@@ -192,16 +185,10 @@ class Encoder:
         choices=DEVICES,
         shown=False,
     )
-    precision: Precision = setting(PRECISIONS[0], _CONFIG["precision"])
-    batch_tokens: int = setting(0, _CONFIG["batch_tokens"])
+    config: RankingConfig = field(default_factory=RankingConfig)
 
     def __post_init__(self) -> None:
         check_settings(self)
-
-    @property
-    def config(self) -> RankingConfig:
-        """The precision and size of batches."""
-        return RankingConfig(self.batch_tokens, self.precision)
 
     @property
     def loading(self) -> Loading:

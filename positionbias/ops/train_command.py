@@ -103,9 +103,6 @@ def _refuse_idle(plan: TrainPlan) -> None:
     """
     if plan.validation_candidates is None:
         refuse_validating("no --validation-candidates")
-    if plan.training.loss != "kl":
-        found = f"--loss {plan.training.loss}"
-        refuse_idle(["--temperature"], wanted="--loss kl, which it is of", found=found)
     if isinstance(plan.model, TKConfig) and plan.model.positions != "relative":
         found = f"--positions {plan.model.positions}"
         refuse_idle(

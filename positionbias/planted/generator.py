@@ -22,7 +22,7 @@ answers each test query, with the same value; and judgements that passages menti
 words are not relevant. A test query's answers are also judged relevant for the training queries
 that repeat it.
 
-With ``fresh_queries`` or ``paraphrased`` the split test has controls for models that may have seen
+With ``fresh_queries`` the split test has controls for models that may have seen
 it (``planted.fresh``): a split of new queries, or of reworded test queries. In all of these,
 passages that only mention the words are judged not relevant too.
 
@@ -52,7 +52,7 @@ from positionbias.core.records import Answer, Passage
 from positionbias.core.seeds import key64
 from positionbias.core.split_tables import KIND
 from positionbias.planted.clicks import add_clicks
-from positionbias.planted.fresh import FRESH, PARAPHRASED, paraphrases, plan_fresh
+from positionbias.planted.fresh import FRESH, plan_fresh
 from positionbias.planted.grammar import (
     ATTRIBUTES,
     FIRST_NAMES,
@@ -66,7 +66,7 @@ from positionbias.planted.grammar import (
 )
 from positionbias.planted.leaks import TRUE_PAIRS, Leak, plan_leaks, write_true_pairs
 from positionbias.planted.settings import SPLITS, THINGS, PlantedSettings
-from positionbias.planted.splits import add_split, judgements
+from positionbias.planted.splits import add_split
 from positionbias.positions.density import Density
 
 MOST_MENTIONS_PER_QUERY = 9
@@ -240,12 +240,6 @@ def write_planted(
                 add_clicks(writer, split, own, answers, mentions, seed=settings.seed)
             else:
                 add_split(writer, split, own, repeated, answers, mentions)
-        if settings.paraphrased:
-            writer.add_split(
-                PARAPHRASED,
-                paraphrases(tests, settings.seed),
-                *judgements([(query.query_id, query) for query in tests], answers, mentions),
-            )
         writer.finish(
             Manifest(
                 kind=KIND,

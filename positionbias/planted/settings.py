@@ -26,9 +26,8 @@ class PlantedSettings(Seeded):
     per query; the rest mention no query's words. ``sentences`` is the range of sentences per
     passage. ``leaked_queries`` additional training queries repeat test queries; with any, each test
     query has a second passage that answers. ``fresh_queries`` additional queries form a separate
-    split, and ``paraphrased`` makes one of reworded test queries. ``answers_each`` passages answer
-    each query, each clicked with the probability 0.3, at least one of them; 0: one answers, without
-    clicks.
+    split. ``answers_each`` passages answer each query, each clicked with the probability 0.3, at
+    least one of them; 0: one answers, without clicks.
     """
 
     front_loading: float = setting(
@@ -64,11 +63,6 @@ class PlantedSettings(Seeded):
         metavar="N",
         shown=False,
     )
-    paraphrased: bool = setting(
-        False,
-        "Add a split paraphrased: the test queries reworded, with their ids and judgements.",
-        shown=False,
-    )
     answers_each: int = setting(
         0,
         "N passages answer each query, and only some are clicked: judgements are clicks, with the "
@@ -82,15 +76,10 @@ class PlantedSettings(Seeded):
         others = {
             "--leaked-queries": self.leaked_queries,
             "--fresh-queries": self.fresh_queries,
-            "--paraphrased": self.paraphrased,
         }
-        apart = [flag for flag, value in others.items() if value]
-        for one, other in (
-            *(("--answers-each", flag) for flag in apart if self.answers_each),
-            *([("--paraphrased", "--leaked-queries")] if self.paraphrased else []),
-        ):
-            if other in apart:
-                raise SettingError(f"{one}: wanted no {other}; found both; leave one out")
+        for flag, value in others.items():
+            if value and self.answers_each:
+                raise SettingError(f"--answers-each: wanted no {flag}; found both; leave one out")
         leaks = MOST_PER_QUERY * self.tests
         _check("--fresh-queries", self.fresh_queries, 0, MOST_QUERIES - self.queries)
         _check("--leaked-queries", self.leaked_queries, 0, leaks)
@@ -128,19 +117,13 @@ class PlantedSettings(Seeded):
         """
         if self.answers_each:
             return SPLITS
-        return (
-            ("test", FRESH) if self.leaked_queries or self.fresh_queries or self.paraphrased else ()
-        )
+        return ("test", FRESH) if self.leaked_queries or self.fresh_queries else ()
 
     def recorded(self) -> JsonObject:
         """Return the settings for the manifest; additional queries and answers are named only if
         there are any.
         """
-        unused = {
-            name
-            for name in ("fresh_queries", "paraphrased", "answers_each")
-            if not getattr(self, name)
-        }
+        unused = {name for name in ("fresh_queries", "answers_each") if not getattr(self, name)}
         return {name: value for name, value in asdict(self).items() if name not in unused}
 
 

@@ -12,8 +12,7 @@ decisions]:
 - Otherwise the sentence with the most questions over all splits is chosen, as a passage has one
   text; ties go by (seed, passage id, sentence).
 - A question is kept, with all its judgements, if *every* passage relevant to it keeps it: so all
-  its evidence is placed. With ``one_question`` a passage keeps one of its questions, drawn by
-  (seed, passage id, split, query id).
+  its evidence is placed.
 
 Passages are not dropped: a passage without a kept question stays unchanged.
 """
@@ -44,8 +43,7 @@ from positionbias.text.words import sentence_starts
 NO_PASSAGE = "without a relevant passage"
 NO_ANSWER = "without an answer found in its relevant passage"
 OTHER_SENTENCE = "answered by a sentence other than the kept one"
-NOT_DRAWN = "not drawn from the questions of its sentence"
-WHY = (NO_PASSAGE, NO_ANSWER, TOO_FEW, NO_MARKS, NOT_ONE_SENTENCE, OTHER_SENTENCE, NOT_DRAWN)
+WHY = (NO_PASSAGE, NO_ANSWER, TOO_FEW, NO_MARKS, NOT_ONE_SENTENCE, OTHER_SENTENCE)
 
 Question = tuple[str, str]  # split and query id
 
@@ -77,7 +75,7 @@ class _Found(NamedTuple):
 
 
 def choose_sentences(
-    collection: Collection, *, seed: int, one_question: bool = False, map_shards: MapShards = map
+    collection: Collection, *, seed: int, map_shards: MapShards = map
 ) -> KeptQuestions:
     """Choose the evidence sentence of every passage of a collection, and the questions to keep.
 
@@ -99,11 +97,6 @@ def choose_sentences(
         passage_id: _most_asked(passage_id, questions, seed)
         for passage_id, questions in asked.items()
     }
-    drawn = (
-        {p: _drawn(p, [q for q, s in asked[p].items() if s == own[p]], seed) for p in asked}
-        if one_question
-        else None
-    )
 
     def why_not(split: str, query_id: str, passage_id: str) -> str:
         item = found.get((split, query_id, passage_id))
@@ -111,7 +104,7 @@ def choose_sentences(
             return item.why if item is not None else NO_ANSWER
         if item.sentence != own[passage_id]:
             return OTHER_SENTENCE
-        return NOT_DRAWN if drawn is not None and drawn[passage_id] != (split, query_id) else ""
+        return ""
 
     passages_of: dict[str, dict[str, tuple[str, ...]]] = {}
     counts: dict[str, dict[str, int]] = {}
@@ -170,13 +163,6 @@ def _most_asked(
     return min(
         counts,
         key=lambda item: (-counts[item], key64(seed, "evidence sentence", passage_id, item.own)),
-    )
-
-
-def _drawn(passage_id: str, questions: list[Question], seed: int) -> Question:
-    return min(
-        questions,
-        key=lambda question: (key64(seed, "one question", passage_id, *question), question),
     )
 
 

@@ -107,9 +107,7 @@ def place(
     """
     refuse_existing(out, overwrite=overwrite)  # before all answers are located
     collection = find_collection(collection)
-    kept = choose_sentences(
-        collection, seed=placing.seed, one_question=placing.one_question, map_shards=map_shards
-    )
+    kept = choose_sentences(collection, seed=placing.seed, map_shards=map_shards)
     moves = {
         passage_id: _draw(placing, passage_id, sentence)
         for passage_id, sentence in kept.sentences.items()
@@ -250,10 +248,9 @@ def _table(
 
 
 def _notes(placing: Placing) -> tuple[str, ...]:
-    one = "one drawn question" if placing.one_question else "the questions"
     return (
-        f"Each passage of three or more sentences keeps {one} of the one sentence that answers "
-        "most (ties by key); all other questions were dropped and counted.",
+        "Each passage of three or more sentences keeps the questions of the one sentence that "
+        "answers most (ties by key); all other questions were dropped and counted.",
         f"That sentence's place is drawn from the density {placing.density} by (seed, passage id) "
         "alone; the others keep their order, and all are joined by one space.",
     )

@@ -162,11 +162,6 @@ class Placing(Seeded):
         "`posbias histogram msmarco-qa --split train --json`.",
         metavar="DENSITY|FILE",
     )
-    one_question: bool = setting(
-        False,
-        "Keep one drawn question per passage instead of all of its evidence sentence.",
-        shown=False,
-    )
     match_distance: bool = setting(
         False,
         "Weight the questions so that in all arms sentences move as far as under uniform "
@@ -176,9 +171,5 @@ class Placing(Seeded):
 
     def record(self) -> JsonObject:
         """The settings, as a manifest has them."""
-        given = {
-            "one_question": self.one_question,
-            "match_distance": self.match_distance,
-            "seed": self.seed,
-        }
+        given = {"match_distance": self.match_distance, "seed": self.seed}
         return {"density": self.density.record(), **given}

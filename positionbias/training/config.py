@@ -69,7 +69,7 @@ class TrainConfig(Seeded):
     ``clip`` bounds the norm of a step's gradient; 0 means no limit.
 
     ``loss`` is one of ``LOSSES``; None is the model's own: pointwise where its scores are
-    log-probabilities, else hinge; ``temperature`` is that of kl. A
+    log-probabilities, else hinge. A
     training has at most ``max_steps`` steps, or with ``epochs`` those of so many passes over the
     groups.
 
@@ -122,7 +122,6 @@ class TrainConfig(Seeded):
         absent="hinge; pointwise for mono_t5",
         shown=True,
     )
-    temperature: float = setting(1.0, "Temperature of the softmax in kl.", above=0)
     consistency: float = setting(
         0.0,
         "Weight of the mean squared difference between the scores of a passage and of a rotation "

@@ -84,21 +84,17 @@ def margin_mse(student: Tensor, teacher: Tensor, there: Tensor | None = None) ->
     return mean_there((difference[:, :1] - difference[:, 1:]) ** 2, _negatives(there))
 
 
-def kl_divergence(
-    student: Tensor, teacher: Tensor, there: Tensor | None = None, temperature: float = 1.0
-) -> Tensor:
-    """Return T² · KL(softmax(t / T) ‖ softmax(s / T)) over a group (Lin et al. 2020; T² keeps
-    gradients' size, Hinton et al. 2015).
+def kl_divergence(student: Tensor, teacher: Tensor, there: Tensor | None = None) -> Tensor:
+    """Return KL(softmax(t) ‖ softmax(s)) over a group (Lin et al. 2020).
 
     >>> kl_divergence(
     ...     torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0, 2.0]])
     ... ).item()  # a shift changes nothing
     0.0
     """
-    wanted = _log_softmax(teacher / temperature, there)
-    found = _log_softmax(student / temperature, there)
-    terms = wanted.exp() * (wanted - found)
-    return temperature**2 * (terms if there is None else torch.where(there, terms, 0.0)).sum(dim=1)
+    target, predicted = _log_softmax(teacher, there), _log_softmax(student, there)
+    terms = target.exp() * (target - predicted)
+    return (terms if there is None else torch.where(there, terms, 0.0)).sum(dim=1)
 
 
 def ranknet(student: Tensor, teacher: Tensor, there: Tensor | None = None) -> Tensor:
@@ -156,7 +152,7 @@ FUNCTIONS: Mapping[str, Callable[[Scored, TrainConfig], Tensor]] = {
     "pointwise": lambda of, config: pointwise(of.student, of.there),
     "lce": lambda of, config: lce(of.student, of.there),
     "margin_mse": lambda of, config: margin_mse(of.student, _taught(of), of.there),
-    "kl": lambda of, config: kl_divergence(of.student, _taught(of), of.there, config.temperature),
+    "kl": lambda of, config: kl_divergence(of.student, _taught(of), of.there),
     "ranknet": lambda of, config: ranknet(of.student, _taught(of), of.there),
 }
 

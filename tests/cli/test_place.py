@@ -54,14 +54,12 @@ def test_json_and_a_histogram_of_posbias(
         "--seed",
         "3",
     )
-    code, out, _ = posbias(
-        capsys, "collection", "place", *arguments, "--set", "one_question=true", "--json"
-    )
+    code, out, _ = posbias(capsys, "collection", "place", *arguments, "--json")
     assert code == 0
     # of 120 answers 80 start in the second quarter and 40 in the third
     assert Collection(tmp_path / "placed").manifest.settings["density"]["counts"] == [0, 80, 40, 0]
     kept = [row["value"] for row in json.loads(out)["rows"] if row.get("label") == "kept"]
-    assert kept == [40, 0]
+    assert kept == [80, 0]
 
 
 @pytest.mark.parametrize(

@@ -54,10 +54,6 @@ def refusal(arguments: str) -> str:
             "wanted positions relative, which it is of; found positions sinusoid",
         ),
         (
-            f"train tk x {TRAIN} --set temperature=2",
-            "temperature: wanted --loss kl, which it is of; found --loss hinge",
-        ),
-        (
             "leakage find a b --detector lexical --out ./l --encoder e",
             "--encoder: wanted --detector semantic or both",
         ),

@@ -171,8 +171,9 @@ def test_parts_encoded_apart_find_the_same(monkeypatch: pytest.MonkeyPatch) -> N
     assert found("both") == whole
 
 
-def test_sources_are_searched_apart() -> None:
-    settings = FindSettings("semantic", neighbours=1, threshold=0.91)
+def test_sources_are_searched_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("positionbias.leakage.find.NEIGHBOURS", 1)
+    settings = FindSettings("semantic", threshold=0.91)
     pairs = find_pairs(
         SOURCES, [text for text in field_texts(QUERIES) if text.field == "title"], settings, encode
     )

@@ -96,10 +96,10 @@ def test_answers_of_one_query_state_one_value(planted: Collection) -> None:
     [
         ({"answers_each": 1}, "--answers-each: wanted 2 to 9"),
         ({"answers_each": 12}, "--answers-each: wanted 2 to 9"),
-        ({"answers_each": 3, "paraphrased": True}, "--answers-each: wanted no --paraphrased"),
+        ({"answers_each": 3, "leaked_queries": 1}, "--answers-each: wanted no --leaked-queries"),
         ({"answers_each": 3, "queries": 100, "passages": 399}, "--passages: wanted at least 400"),
     ],
-    ids=["one", "too-many", "paraphrased", "few-passages"],
+    ids=["one", "too-many", "leaked", "few-passages"],
 )
 def test_bad_settings_are_one_line(given: dict, named: str) -> None:
     with pytest.raises(SettingError) as caught:

@@ -12,45 +12,17 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.planted.generator import write_planted
-from positionbias.planted.grammar import SYNONYMS, WAYS, Thing
+from positionbias.planted.grammar import Thing
 from positionbias.planted.settings import PlantedSettings
 from tests.oracles import states_value
 
 # 80 test queries
-SETTINGS = PlantedSettings(
-    queries=200, passages=1_000, test_share=0.4, fresh_queries=50, paraphrased=True
-)
+SETTINGS = PlantedSettings(queries=200, passages=1_000, test_share=0.4, fresh_queries=50)
 
 
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return write_planted(tmp_path_factory.mktemp("fresh") / "planted", SETTINGS)
-
-
-def test_paraphrases_have_the_ids_and_judgements_of_their_queries_and_other_words(
-    planted: Collection,
-) -> None:
-    assert planted.splits == ["train", "validation", "test", "fresh", "paraphrased"]
-    tests, others = planted.queries("test"), planted.queries("paraphrased")
-    assert [query.query_id for query in tests] == [query.query_id for query in others]
-    assert planted.qrels("test") == planted.qrels("paraphrased")
-    assert planted.answers("test") == planted.answers("paraphrased")
-    ways = Counter(query.fields["way"] for query in others)
-    assert set(ways) == set(WAYS)
-    assert min(ways.values()) >= 8  # of 80, a quarter each but for chance
-    for query, other in zip(tests, others, strict=True):
-        assert query.text != other.text
-        assert {**query.fields, "way": other.fields["way"]} == other.fields
-        attribute, thing = query.fields["attribute"], query.fields["thing"].lower()
-        expected = {
-            "identical": {query.text.replace(attribute, f"{attribute}s")},
-            "generalization": {thing},
-            "specialization": {
-                f"{query.text} {word}" for word in ("today", "originally", "exactly")
-            },
-            "reformulation": {query.text.replace(attribute, SYNONYMS[attribute])},
-        }
-        assert other.text in expected[other.fields["way"]]
 
 
 def test_fresh_queries_ask_for_things_of_their_own(planted: Collection) -> None:
@@ -99,7 +71,6 @@ def test_the_other_queries_stay_and_so_do_the_passages_that_answer_them(
 
 def test_the_manifest_says_what_there_is(planted: Collection) -> None:
     assert planted.manifest.settings["fresh_queries"] == 50
-    assert planted.manifest.settings["paraphrased"] is True
 
 
 @pytest.mark.parametrize(
@@ -111,15 +82,11 @@ def test_the_manifest_says_what_there_is(planted: Collection) -> None:
         ),
         ({"fresh_queries": 130_873}, "--fresh-queries: wanted 0 to 130,872"),
         ({"passages": 499}, "--passages: wanted at least 500 for these 250 queries"),
-        (
-            {"leaked_queries": 1},
-            "--paraphrased: wanted no --leaked-queries; found both",
-        ),
     ],
-    ids=["negative", "too many", "passages", "leaked"],
+    ids=["negative", "too many", "passages"],
 )
 def test_settings_out_of_range_name_their_flag(wrong: dict[str, int], message: str) -> None:
-    good = {"queries": 200, "passages": 1_000, "fresh_queries": 50, "paraphrased": True}
+    good = {"queries": 200, "passages": 1_000, "fresh_queries": 50}
     with pytest.raises(SettingError) as error:
         PlantedSettings(**{**good, **wrong})  # type: ignore[arg-type]
     assert str(error.value).startswith(message)

@@ -81,7 +81,6 @@ def test_the_sentence_with_most_questions_is_kept(tmp_path: Path) -> None:
         "passage in Thai or Lao, which mark no end of a sentence": 0,
         "answer in more than one sentence": 2,
         "answered by a sentence other than the kept one": 2,
-        "not drawn from the questions of its sentence": 0,
     }
 
 
