@@ -74,7 +74,7 @@ def _arguments(obj: Any) -> Iterator[str]:
     """Yield the section on an operation's arguments: of settings, a link to their class."""
     hints, own = (
         _hints(inspect.unwrap(obj)),
-        {one.name: one.of.help for one in parameters_of(obj) if not one.owner},
+        {one.name: one.setting.help for one in parameters_of(obj) if not one.owner},
     )
     yield "Args:"
     for name in inspect.signature(obj).parameters:

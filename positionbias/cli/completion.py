@@ -25,9 +25,9 @@ def completion(context: click.Context, shell: str) -> None:
     fish, for good:
       posbias completion fish > ~/.config/fish/completions/posbias.fish
     """
-    found = get_completion_class(shell)
-    assert found is not None
-    completer = found(context.find_root().command, {}, "posbias", "_POSBIAS_COMPLETE")
+    kind = get_completion_class(shell)
+    assert kind is not None
+    completer = kind(context.find_root().command, {}, "posbias", "_POSBIAS_COMPLETE")
     # ShellComplete's own source(): Bash's first runs the local bash to learn its version, which the
     # script's reader may not have
     click.echo(ShellComplete.source(completer))

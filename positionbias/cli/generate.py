@@ -74,7 +74,7 @@ class SettingsCommand(click.Command):
             if settings := self.settings(argument):
                 formatter = ctx.make_formatter()
                 with formatter.section("Settings, by --set NAME=VALUE"):
-                    formatter.write_dl([_record(one, ctx) for one in settings])
+                    formatter.write_dl([_record(parameter, ctx) for parameter in settings])
                 click.echo(f"\n{formatter.getvalue().rstrip()}")
             ctx.exit()
         return super().parse_args(ctx, args)
@@ -96,10 +96,12 @@ class OperationCommand(SettingsCommand):
 
     def __init__(self, name: str, made: Command) -> None:
         self.made = made
-        self.models = next((one for one in made.parameters if one.flag == _MODELS), None)
-        own = [one for one in made.parameters if one is not self.models]
-        hidden = [one for one in own if not (one.shown or one.argument)]
-        self.own = [one for one in own if one not in hidden]
+        self.models = next(
+            (parameter for parameter in made.parameters if parameter.flag == _MODELS), None
+        )
+        own = [parameter for parameter in made.parameters if parameter is not self.models]
+        hidden = [parameter for parameter in own if not (parameter.shown or parameter.argument)]
+        self.own = [parameter for parameter in own if parameter not in hidden]
         shared = [click.Option(["--json", "as_json"], is_flag=True, help=_JSON)]
         if hidden or self.models is not None:
             shared.append(
@@ -126,28 +128,38 @@ class OperationCommand(SettingsCommand):
     def invoke(self, ctx: click.Context) -> None:
         """Call the operation with what the command line, ``--set`` and ``--config`` give."""
         options = ctx.params
-        first = str(next((options[one.name] for one in self.own if one.argument), ""))
+        first = str(
+            next((options[parameter.name] for parameter in self.own if parameter.argument), "")
+        )
         settings = self.settings(first)
-        with flags_as({one.flag: one.key for one in settings}):
+        with flags_as({parameter.flag: parameter.key for parameter in settings}):
             given, others = self._given(ctx, settings)
             for switch in self.own:
-                if given[switch.name] and (implied := switch.of.implies):
+                if given[switch.name] and (implied := switch.setting.implies):
                     values = implied(first) if callable(implied) else implied
                     given |= {
-                        one: value for one, value in values.items() if one not in given.stated
+                        parameter: value
+                        for parameter, value in values.items()
+                        if parameter not in given.stated
                     }
             every = [*self.own, *settings]
-            for one in every:
-                if one.name in given.stated:
-                    one.check(given[one.name])
+            for parameter in every:
+                if parameter.name in given.stated:
+                    parameter.check(given[parameter.name])
             if options.get("print_config"):
-                written = (one for one in every if not one.argument)
-                lines = [line for one in written for line in toml_lines(one, given[one.name])]
+                written = (parameter for parameter in every if not parameter.argument)
+                lines = [
+                    line
+                    for parameter in written
+                    for line in toml_lines(parameter, given[parameter.name])
+                ]
                 lines += [toml_line(*text.split("=", 1)) for text in others]
                 click.echo("\n".join(lines))
                 return
             self._refuse_missing(ctx, given)
-            ctx.meta[BY_HAND] = {one.flag for one in every if one.name in given.stated}
+            ctx.meta[BY_HAND] = {
+                parameter.flag for parameter in every if parameter.name in given.stated
+            }
             outcome = self.made.call(given)
         print_outcome(outcome, as_json=options["as_json"])
 
@@ -157,13 +169,17 @@ class OperationCommand(SettingsCommand):
         """Return the values of all parameters, and the settings of models as NAME=VALUE; of two the
         command line counts more, then ``--set``, then the file.
         """
-        given = Given({one.name: one.default for one in settings})
-        for one in self.own:
-            value = ctx.params[one.name]
-            given[one.name] = None if value == () and one.default is None else value
-            if ctx.get_parameter_source(one.name) is not ParameterSource.DEFAULT:
-                given.stated.add(one.name)
-        known = {one.key: one for one in [*self.own, *settings] if not one.argument}
+        given = Given({parameter.name: parameter.default for parameter in settings})
+        for parameter in self.own:
+            value = ctx.params[parameter.name]
+            given[parameter.name] = None if value == () and parameter.default is None else value
+            if ctx.get_parameter_source(parameter.name) is not ParameterSource.DEFAULT:
+                given.stated.add(parameter.name)
+        known = {
+            parameter.key: parameter
+            for parameter in [*self.own, *settings]
+            if not parameter.argument
+        }
         config = ctx.params.get("config")
         values = configured(config) if config else {}
         for name, texts in assigned(ctx.params.get("assignments", ())).items():
@@ -183,8 +199,14 @@ class OperationCommand(SettingsCommand):
         return given, others
 
     def _refuse_missing(self, ctx: click.Context, given: Given) -> None:
-        required = [one for one in self.own if one.default is REQUIRED and not one.argument]
-        if missing := [one.flag for one in required if given[one.name] in (None, ())]:
+        required = [
+            parameter
+            for parameter in self.own
+            if parameter.default is REQUIRED and not parameter.argument
+        ]
+        if missing := [
+            parameter.flag for parameter in required if given[parameter.name] in (None, ())
+        ]:
             raise click.UsageError(f"Missing options {', '.join(missing)}.", ctx)
 
 
@@ -192,7 +214,7 @@ def _names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
     """Return the settings whose names begin so, for a shell to complete."""
     command = context.command
     settings = command.settings("") if isinstance(command, OperationCommand) else ()
-    return [f"{one.key}=" for one in settings if one.key.startswith(begun)]
+    return [f"{parameter.key}=" for parameter in settings if parameter.key.startswith(begun)]
 
 
 def _paragraphs(made: Command) -> Iterator[str]:
@@ -200,7 +222,7 @@ def _paragraphs(made: Command) -> Iterator[str]:
     their flags.
     """
     text = re.split(r"\n\n(?:Args|Returns|Raises|Source):", made.help)[0]
-    flags = {one.name: one.flag for one in made.parameters}
+    flags = {parameter.name: parameter.flag for parameter in made.parameters}
     text = re.sub(r"``(\w+)``", lambda name: flags.get(name[1], name[1]), text)
     for block in text.split("\n\n"):
         if not block.lstrip().startswith(">>>"):
@@ -210,14 +232,14 @@ def _paragraphs(made: Command) -> Iterator[str]:
 def add_quiet(command: click.Command) -> None:
     """Give a command ``--quiet``, which means the same before and after its name."""
     if not any("--quiet" in param.opts for param in command.params):
-        told = "No progress, no remarks; results and errors only."
+        help_text = "No progress, no remarks; results and errors only."
         command.params.append(
             click.Option(
                 ["-q", "--quiet"],
                 is_flag=True,
                 expose_value=False,
                 callback=_quiet,
-                help=told,
+                help=help_text,
             )
         )
 

@@ -60,13 +60,13 @@ class LazyGroup(click.Group):
         if cmd_name not in self.commands_at:
             return None
         module, attribute, _ = self.commands_at[cmd_name]
-        found = getattr(importlib.import_module(module), attribute)
-        if not isinstance(found, click.Command):
-            if not isinstance(found, Command):
-                found = found(cmd_name) if self.family else command_for(found)
-            found = OperationCommand(cmd_name, found)
-        add_quiet(found)
-        return found
+        command = getattr(importlib.import_module(module), attribute)
+        if not isinstance(command, click.Command):
+            if not isinstance(command, Command):
+                command = command(cmd_name) if self.family else command_for(command)
+            command = OperationCommand(cmd_name, command)
+        add_quiet(command)
+        return command  # type: ignore[no-any-return]
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -104,7 +104,7 @@ def _without_text(argument: str) -> str:
 
 def _tracebacks(error: BaseException) -> list[str]:
     """Return the tracebacks of an error and of those behind it, the first cause first."""
-    told: list[str] = []
+    tracebacks: list[str] = []
     seen: set[int] = set()
     behind: BaseException | None = error
     while behind is not None and id(behind) not in seen:
@@ -113,11 +113,11 @@ def _tracebacks(error: BaseException) -> list[str]:
             _FRAME.findall(message_of(behind)) if type(behind).__name__.startswith(_REMOTE) else []
         )
         frames = [*traceback.format_tb(behind.__traceback__), *(f"{frame}\n" for frame in remote)]
-        told.append(
+        tracebacks.append(
             "".join(["Traceback (most recent call last):\n", *frames, _last_line(behind), "\n"])
         )
         behind = behind.__cause__ or (None if behind.__suppress_context__ else behind.__context__)
-    return told[::-1]
+    return tracebacks[::-1]
 
 
 def _last_line(error: BaseException) -> str:

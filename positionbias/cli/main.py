@@ -274,9 +274,9 @@ def _run(arguments: list[str]) -> int:
         message = message_of(error)
         if not isinstance(error, MemoryError) and not _OUT_OF_MEMORY.search(message):
             raise
-        found = message.splitlines()[0] if message else "none left"
+        first = message.splitlines()[0] if message else "none left"
         _complain(
-            f"wanted more memory; found: {found}; give the command less at once (fewer --workers), "
+            f"wanted more memory; found: {first}; give the command less at once (fewer --workers), "
             "or more memory"
         )
         return 2
@@ -284,9 +284,9 @@ def _run(arguments: list[str]) -> int:
     except SystemExit as stop:
         if not stop.code:
             return 0
-        found = os.environ.get("_POSBIAS_COMPLETE", "")
+        asked = os.environ.get("_POSBIAS_COMPLETE", "")
         _complain(
-            f"_POSBIAS_COMPLETE: wanted SHELL_source or SHELL_complete; found {found!r}; see "
+            f"_POSBIAS_COMPLETE: wanted SHELL_source or SHELL_complete; found {asked!r}; see "
             "posbias completion --help"
         )
         return 2

@@ -21,30 +21,30 @@ _PLACEHOLDERS: Mapping[Any, str] = {int: "N", float: "NUMBER"}
 
 def option_of(parameter: Parameter, *, switch: bool = True) -> click.Parameter:
     """Return the click option or argument of a parameter; a ``switch`` takes no value."""
-    of, default, kind = parameter.of, parameter.default, parameter.type
+    setting, default, kind = parameter.setting, parameter.default, parameter.type
     required = default is REQUIRED
     if parameter.argument:
         return click.Argument(
             [parameter.name],
-            type=of.click_type(kind),
+            type=setting.click_type(kind),
             required=required,
             nargs=-1 if parameter.many else 1,
-            metavar=of.metavar or None,
+            metavar=setting.metavar or None,
         )
-    flags = [*(of.flags or [flag_of(parameter.name)]), parameter.name]
-    shown: dict[str, Any] = {"help": of.help, "default": None if required else default}
+    flags = [*(setting.flags or [flag_of(parameter.name)]), parameter.name]
+    shown: dict[str, Any] = {"help": setting.help, "default": None if required else default}
     if kind is bool and switch:
-        if default and of.flags:  # which turn it off
+        if default and setting.flags:  # which turn it off
             return click.Option(flags, is_flag=True, flag_value=False, **shown)
         if default:
             flags[0] += flag_of(f"/--no_{parameter.name}")[2:]
         return click.Option(flags, is_flag=True, show_default=default, **shown)
     return click.Option(
         flags,
-        type=of.click_type(kind),
+        type=setting.click_type(kind),
         multiple=parameter.many,
-        metavar=of.metavar or _PLACEHOLDERS.get(kind),
-        show_default=of.absent or (default not in ((), "")),
+        metavar=setting.metavar or _PLACEHOLDERS.get(kind),
+        show_default=setting.absent or (default not in ((), "")),
         **shown,
     )
 
@@ -96,8 +96,12 @@ def unknown(name: str, known: Mapping[str, Parameter]) -> SettingError:
 
 def toml_lines(parameter: Parameter, value: Any) -> Iterator[str]:
     """Yield a setting below its help; what has no value is a comment."""
-    absent = f" [default: {parameter.of.absent}]" if parameter.of.absent and value is None else ""
-    yield f"# {parameter.of.help}{absent}"
+    absent = (
+        f" [default: {parameter.setting.absent}]"
+        if parameter.setting.absent and value is None
+        else ""
+    )
+    yield f"# {parameter.setting.help}{absent}"
     yield f"# {parameter.key} =" if value is None else toml_line(parameter.key, value)
 
 

@@ -163,13 +163,13 @@ def package_versions(*packages: str) -> dict[str, str]:
     """Return the installed versions of this package, Python and the given distributions, or of the
     splitter ``USUAL_WORDS``.
     """
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for package in ("positionbias", *packages):
         try:
-            found[package] = _RULES.get(package) or _version(package)
+            versions[package] = _RULES.get(package) or _version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+            versions[package] = "not installed"
+    return versions
 
 
 @cache
@@ -286,12 +286,12 @@ def check_sizes(path: Path, manifest: Manifest) -> None:
         if beside and not file.exists():
             file = path.with_name(path.name.removesuffix(f".{MANIFEST}"))
         try:
-            found = f"{size:,}" if (size := file.stat().st_size) != seal.bytes else ""
+            fault = f"{size:,}" if (size := file.stat().st_size) != seal.bytes else ""
         except OSError as error:
-            found = error.strerror or str(error)
-        if found:
+            fault = error.strerror or str(error)
+        if fault:
             raise bad_input(
-                file, wanted=f"{seal.bytes:,} bytes, as its manifest says", found=found, do=AGAIN
+                file, wanted=f"{seal.bytes:,} bytes, as its manifest says", found=fault, do=AGAIN
             )
 
 

@@ -100,7 +100,7 @@ class Parameter:
     type: Any
     many: bool
     default: Any
-    of: Setting
+    setting: Setting
     argument: bool = False
     path: tuple[str, ...] = ()
     optional: bool = True
@@ -110,8 +110,8 @@ class Parameter:
     def flag(self) -> str:
         """Its name in errors: its last flag, or for an argument its metavar."""
         if self.argument:
-            return self.of.metavar.strip("[]….") or self.name.upper()
-        return self.of.flag(self.name)
+            return self.setting.metavar.strip("[]….") or self.name.upper()
+        return self.setting.flag(self.name)
 
     @property
     def key(self) -> str:
@@ -129,10 +129,10 @@ class Parameter:
         """
         if value == "none" and self.optional and self.type in (int, float):
             return None
-        kind = self.of.click_type(self.type)
+        kind = self.setting.click_type(self.type)
         if self.many != isinstance(value, list) and not kind.is_composite:
-            wanted = "a list" if self.many else "one value"
-            raise SettingError(f"{named or self.key}: {value!r} is not {wanted}.")
+            shape = "a list" if self.many else "one value"
+            raise SettingError(f"{named or self.key}: {value!r} is not {shape}.")
         try:
             if self.many:
                 return tuple(kind(item if kind.is_composite else str(item)) for item in value)
@@ -158,7 +158,7 @@ class Parameter:
             if not self._fits(item):
                 _, kind = _KINDS.get(self.type, (object, "value"))
                 raise SettingError(f"{named}: {item!r} is not a valid {kind}.")
-            self.of.check(self.flag, item, self.type)
+            self.setting.check(self.flag, item, self.type)
 
     def value_in(self, arguments: Mapping[str, Any]) -> Any:
         """Return its value among the arguments of a call: one of them, or a field of settings."""
@@ -169,7 +169,7 @@ class Parameter:
 
     def _fits(self, item: Any) -> bool:
         # also what is open: a collection, a model, a function
-        if self.type is str and self.of.place == "read":
+        if self.type is str and self.setting.place == "read":
             return not isinstance(item, Real) and type(item) not in _NEVER_READ
         kind, _ = _KINDS.get(self.type, (object, ""))
         return isinstance(item, kind) and (kind in (bool, object) or not isinstance(item, bool))
@@ -218,8 +218,8 @@ def _parameters(function: Any) -> Iterator[Parameter]:
     for name, parameter in inspect.signature(function).parameters.items():
         hint = hints[name]
         annotated = get_origin(hint) is Annotated
-        kind, of = get_args(hint)[:2] if annotated else (_plain(hint), LeftOut())
-        if isinstance(of, Setting):
+        kind, setting = get_args(hint)[:2] if annotated else (_plain(hint), LeftOut())
+        if isinstance(setting, Setting):
             rest = parameter.kind is inspect.Parameter.VAR_POSITIONAL
             single, many = (_plain(kind), True) if rest else _single(kind)
             yield Parameter(
@@ -228,13 +228,14 @@ def _parameters(function: Any) -> Iterator[Parameter]:
                 single,
                 many,
                 () if rest else parameter.default,
-                of,
+                setting,
                 argument=parameter.kind is not inspect.Parameter.KEYWORD_ONLY,
                 optional=_optional(kind),
-                shown=of.shown is not False,
+                shown=setting.shown is not False,
             )
         elif _holds_settings(kind):
-            yield from (one for one in settings_parameters(kind, name) if one.name not in of)
+            fields_of = settings_parameters(kind, name)
+            yield from (field for field in fields_of if field.name not in setting)
         else:
             raise TypeError(
                 f"{function.__name__}: parameter {name} has no Setting and is no settings dataclass"
@@ -258,16 +259,16 @@ def settings_parameters(kind: Any, owner: str, path: tuple[str, ...] = ()) -> It
     declared, hints = settings_of(kind), get_type_hints(kind)
     for field in sorted(fields(kind), key=lambda field: field.name == "seed"):  # the seed is last
         here, hint = (*path, field.name), hints[field.name]
-        if (of := declared.get(field.name)) is not None:
+        if (setting := declared.get(field.name)) is not None:
             yield Parameter(
                 field.name,
                 owner,
                 *_single(hint),
                 _default(field),
-                of,
+                setting,
                 path=here,
                 optional=_optional(hint),
-                shown=getattr(kind, "SHOWN", True) if of.shown is None else of.shown,
+                shown=getattr(kind, "SHOWN", True) if setting.shown is None else setting.shown,
             )
         elif _holds_settings(hint):
             yield from settings_parameters(hint, owner, here)
@@ -346,7 +347,7 @@ def made_of(kind: Any, given: Mapping[str, Any], /, **fields: Any) -> Any:
     return kind(**made)
 
 
-def _pairs(name: str, of: Setting, texts: Sequence[str], kind: type) -> dict[str, Any]:
+def _pairs(name: str, setting: Setting, texts: Sequence[str], kind: type) -> dict[str, Any]:
     """Return values, paths or texts, by their keys, given as KEY=VALUE.
 
     Raises:
@@ -356,7 +357,8 @@ def _pairs(name: str, of: Setting, texts: Sequence[str], kind: type) -> dict[str
     keys = {key for key, _, value in pairs if key and value}
     if len(keys) < len(pairs):
         raise SettingError(
-            f"{of.flag(name)}: wanted {of.metavar}, each name once; found {', '.join(texts)}"
+            f"{setting.flag(name)}: wanted {setting.metavar}, each name once; found "
+            f"{', '.join(texts)}"
         )
     return {key: input_place(value) if kind is Path else value for key, _, value in pairs}
 
@@ -395,17 +397,22 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
         for name, kind in _hints(function).items():
             if _holds_settings(kind):
                 check_kind(name, bound.arguments[name], kind)
-        values = [(one, one.value_in(bound.arguments)) for one in parameters_of(function)]
-        for one, value in values:
-            one.check(value)
+        values = [
+            (parameter, parameter.value_in(bound.arguments))
+            for parameter in parameters_of(function)
+        ]
+        for parameter, value in values:
+            parameter.check(value)
         written = {
-            one.flag: value
-            for one, value in values
-            if one.of.place == "written" and value is not None
+            parameter.flag: value
+            for parameter, value in values
+            if parameter.setting.place == "written" and value is not None
         }
         for value in written.values():
             output_place(value)
-        refuse_inputs(written, (value for one, value in values if one.of.place == "read"))
+        refuse_inputs(
+            written, (value for parameter, value in values if parameter.setting.place == "read")
+        )
         # where it writes in several places, nothing tells that it was done before
         once: AbstractContextManager[None] = nullcontext()
         out = bound.arguments.get("out")
@@ -421,9 +428,9 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
 def _job(function: Callable[..., Any], values: Sequence[tuple[Parameter, Any]]) -> str | None:
     """Return the digest of a call: the same one, given again, ends as done before."""
     asked = [
-        (f"{one.owner}.{one.name}", value, one.of.place == "read")
-        for one, value in values
-        if one.name not in ("overwrite", "workers", "engine")
+        (f"{parameter.owner}.{parameter.name}", value, parameter.setting.place == "read")
+        for parameter, value in values
+        if parameter.name not in ("overwrite", "workers", "engine")
     ]
     return job_of(function.__name__, asked)
 
@@ -434,8 +441,17 @@ def _described(function: Callable[..., Any]) -> str:
     """
     lines = []
     for name in inspect.signature(function).parameters:
-        declared = [one for one in parameters_of(function) if (one.owner or one.name) == name]
-        helps = (f"``{one.name}``: {one.of.help}" if one.owner else one.of.help for one in declared)
+        declared = [
+            parameter
+            for parameter in parameters_of(function)
+            if (parameter.owner or parameter.name) == name
+        ]
+        helps = (
+            f"``{parameter.name}``: {parameter.setting.help}"
+            if parameter.owner
+            else parameter.setting.help
+            for parameter in declared
+        )
         lines += textwrap.wrap(
             f"{name}: {'; '.join(helps)}", 96, initial_indent=" " * 4, subsequent_indent=" " * 8
         )

@@ -182,9 +182,10 @@ def placed(settings: S, names: Iterable[str]) -> S:
     Raises:
         InputError: one of them is not there; its flag is named.
     """
-    given = {name: value for name in names if (value := getattr(settings, name)) is not None}
-    found: dict[str, Any] = {
-        name: input_place(value, flag=flag_of(name)) for name, value in given.items()
+    places = {
+        name: input_place(value, flag=flag_of(name))
+        for name in names
+        if (value := getattr(settings, name)) is not None
     }
-    moved: S = replace(cast(Any, settings), **found)
+    moved: S = replace(cast(Any, settings), **places)
     return moved

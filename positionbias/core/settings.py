@@ -177,7 +177,7 @@ def settings_of(kind: type) -> Mapping[str, Setting]:
     """Return the declarations of a settings dataclass by field name; undeclared fields are left
     out.
     """
-    return {one.name: one.metadata[_KEY] for one in fields(kind) if _KEY in one.metadata}
+    return {each.name: each.metadata[_KEY] for each in fields(kind) if _KEY in each.metadata}
 
 
 def check_settings(settings: Any) -> None:
@@ -188,15 +188,15 @@ def check_settings(settings: Any) -> None:
         SettingError: a field is not; the message names the flag of the first.
     """
     declared = settings_of(type(settings))
-    for one in fields(settings):
-        value, kind = getattr(settings, one.name), one.default_factory
+    for each in fields(settings):
+        value, kind = getattr(settings, each.name), each.default_factory
         if isinstance(kind, type) and is_dataclass(kind):
-            check_kind(one.name, value, kind)
-        if type(one.default) is tuple:
-            check_several(one.name, value)
-        if (setting := declared.get(one.name)) is not None:
+            check_kind(each.name, value, kind)
+        if type(each.default) is tuple:
+            check_several(each.name, value)
+        if (setting := declared.get(each.name)) is not None:
             for item in value if isinstance(value, tuple) else (value,):
-                setting.check(setting.flag(one.name), item)
+                setting.check(setting.flag(each.name), item)
 
 
 def check_kind(name: str, value: object, kind: type) -> None:
@@ -278,13 +278,13 @@ def given_flags(settings: Any) -> Iterator[str]:
     given on the command line.
     """
     declared = settings_of(type(settings))
-    for one in fields(settings):
-        value = getattr(settings, one.name)
+    for each in fields(settings):
+        value = getattr(settings, each.name)
         if is_dataclass(value):
             yield from given_flags(value)
-        elif one.name in declared:
-            flag = declared[one.name].flag(one.name)
-            if flag in _by_hand() or value != one.default:
+        elif each.name in declared:
+            flag = declared[each.name].flag(each.name)
+            if flag in _by_hand() or value != each.default:
                 yield flag
 
 

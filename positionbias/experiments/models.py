@@ -148,10 +148,10 @@ def _parameters(model: ModelSettings) -> dict[str, Parameter]:
     """Return the settings of a model's training and shape by name."""
     parts = (("training", TrainConfig), ("model", type(model.model)))
     return {
-        one.name: one
+        parameter.name: parameter
         for owner, kind in parts
-        for one in settings_parameters(kind, owner)
-        if one.name not in OWN
+        for parameter in settings_parameters(kind, owner)
+        if parameter.name not in OWN
     }
 
 
@@ -236,12 +236,16 @@ def model_parameters(*, epochs: bool, lasting: str) -> list[Parameter]:
     if they can be given.
     """
     left_out = _LEFT_OUT if epochs else _LEFT_OUT | {"epochs"}
-    every = [one for one in settings_parameters(ModelOptions, "") if one.name not in left_out]
+    every = [
+        parameter
+        for parameter in settings_parameters(ModelOptions, "")
+        if parameter.name not in left_out
+    ]
     return [
-        replace(one, of=replace(one.of, absent=lasting))
-        if one.name == "epochs" and lasting
-        else one
-        for one in every
+        replace(parameter, setting=replace(parameter.setting, absent=lasting))
+        if parameter.name == "epochs" and lasting
+        else parameter
+        for parameter in every
     ]
 
 
@@ -260,8 +264,8 @@ def models_of(
     ``with_assignments``.
     """
     settle_steps(given)
-    own = {name: value for name, value in given.items() if name not in _LEFT_OUT}
-    training = replace(made_of(TrainConfig, own), most_depth=depth)
+    training_values = {name: value for name, value in given.items() if name not in _LEFT_OUT}
+    training = replace(made_of(TrainConfig, training_values), most_depth=depth)
     models, used = [], set[str]()
     for text in given["models"]:
         kind, equals, encoder = text.partition("=") if own_encoders else (text, "", "")

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 
 _SEMANTIC = tuple(
-    one.of.flag(one.name) for kind in (Encoder, Engine) for one in settings_parameters(kind, "")
+    parameter.setting.flag(parameter.name)
+    for kind in (Encoder, Engine)
+    for parameter in settings_parameters(kind, "")
 )  # options of one detector alone
 
 

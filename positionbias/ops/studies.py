@@ -83,8 +83,8 @@ def study(
     """
     from positionbias.papers.run import run_study
 
-    of = command_of(name)
-    if of.trains and not dry_run:
+    command = command_of(name)
+    if command.trains and not dry_run:
         check_models("the study's models")
     return run_study(
         name, collections, settings, Path(out), engine, dry_run=dry_run, overwrite=overwrite

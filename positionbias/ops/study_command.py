@@ -26,71 +26,83 @@ SEVERAL = {"seeds": 3, "draws": 2}  # where none are named: what an interval ove
 
 def study_command(name: str) -> Command:
     """Return the command of a study."""
-    of = command_of(name)
+    command = command_of(name)
 
     def call(given: Given) -> object:
-        collections = [given[one] for one in of.collections]
+        collections = [given[name] for name in command.collections]
         others = {
-            one.name: given[one.name]
-            for one in parameters_of(study)
-            if one.name in given and not one.owner
+            parameter.name: given[parameter.name]
+            for parameter in parameters_of(study)
+            if parameter.name in given and not parameter.owner
         }
-        if of.trains:
+        if command.trains:
             others["engine"] = made_of(Engine, given)
-        return study(name, *collections, settings=settings_of_command(of, given), **others)
+        return study(name, *collections, settings=settings_of_command(command, given), **others)
 
-    return Command(of.help, [_of_study(of, one) for one in _parameters(of)], call)
+    return Command(
+        command.help, [_of_study(command, parameter) for parameter in _parameters(command)], call
+    )
 
 
-def _parameters(of: StudyCommand) -> list[Parameter]:
-    shared = {one.name: one for one in parameters_of(study)}
+def _parameters(command: StudyCommand) -> list[Parameter]:
+    shared = {parameter.name: parameter for parameter in parameters_of(study)}
     quick = Setting(
-        f"A small study, of one small training each: {of.quick}. What is given beside it counts "
-        "more. See docs/studies.md.",
-        implies=of.quick_sizes,
+        f"A small study, of one small training each: {command.quick}. What is given beside it "
+        "counts more. See docs/studies.md.",
+        implies=command.quick_sizes,
     )
     return [
         *(
-            Parameter(one, "", str, False, REQUIRED, Setting(""), argument=True)
-            for one in of.collections
+            Parameter(name, "", str, False, REQUIRED, Setting(""), argument=True)
+            for name in command.collections
         ),
-        *settings_parameters(of.settings, "settings"),
+        *settings_parameters(command.settings, "settings"),
         shared["out"],
-        *([Parameter("teacher", "", str, False, of.teacher, TEACHER)] if of.teacher else []),
-        *(model_parameters(epochs=of.epochs, lasting=of.lasting) if of.trains else ()),
-        *([Parameter("quick", "", bool, False, False, quick)] if of.quick else []),
+        *(
+            [Parameter("teacher", "", str, False, command.teacher, TEACHER)]
+            if command.teacher
+            else []
+        ),
+        *(
+            model_parameters(epochs=command.epochs, lasting=command.lasting)
+            if command.trains
+            else ()
+        ),
+        *([Parameter("quick", "", bool, False, False, quick)] if command.quick else []),
         shared["dry_run"],
         shared["overwrite"],
-        *(settings_parameters(Engine, "engine") if of.trains else ()),
+        *(settings_parameters(Engine, "engine") if command.trains else ()),
     ]
 
 
-def _of_study(of: StudyCommand, one: Parameter) -> Parameter:
+def _of_study(command: StudyCommand, parameter: Parameter) -> Parameter:
     """Return an option with the study's own default; with None where it depends on --quick."""
-    if one.name in SEVERAL:
-        return replace(one, default=None, optional=True)
-    return replace(one, default=of.defaults.get(one.name, one.default))
+    if parameter.name in SEVERAL:
+        return replace(parameter, default=None, optional=True)
+    return replace(parameter, default=command.defaults.get(parameter.name, parameter.default))
 
 
-def settings_of_command(of: StudyCommand, given: Given) -> Any:
+def settings_of_command(command: StudyCommand, given: Given) -> Any:
     """Return the settings that the options make."""
     for field, number in SEVERAL.items():
         if field in given:
             given[field] = given[field] or (1 if given["quick"] else number)
-    for one in settings_parameters(of.settings, ""):  # before models are made of some of them
-        one.check(given[one.name])
+    for parameter in settings_parameters(
+        command.settings, ""
+    ):  # before models are made of some of them
+        parameter.check(given[parameter.name])
     made: dict[str, Any] = {}
-    if of.trains:
-        depth = given["train_depth" if of.teacher else "depth"]  # where validation looks
-        if of.teacher:
+    if command.trains:
+        depth = given["train_depth" if command.teacher else "depth"]  # where validation looks
+        if command.teacher:
             given["models"] = (given["teacher"], *given["models"])
         made["models"] = models_of(
             given,
             depth=depth,
-            quick_steps=of.quick_steps,
-            own_encoders=of.own_encoders,
-            decided=of.decided,
+            quick_steps=command.quick_steps,
+            own_encoders=command.own_encoders,
+            decided=command.decided,
         )
-        if of.teacher:
+        if command.teacher:
             made["teacher"], *made["models"] = made["models"]
-    return made_of(of.settings, given, **made)
+    return made_of(command.settings, given, **made)

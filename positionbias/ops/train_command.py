@@ -75,7 +75,11 @@ def _train(given: Given) -> object:
     name = given["kind"]
     KIND.check("KIND", name)
     kind = KINDS[name]
-    others = {one.name: given[one.name] for one in parameters_of(train) if not one.owner}
+    others = {
+        parameter.name: given[parameter.name]
+        for parameter in parameters_of(train)
+        if not parameter.owner
+    }
     plan = _plan(name, kind, given)
     _refuse_idle(plan)
     return train(plan=plan, **others)
@@ -104,9 +108,10 @@ def _refuse_idle(plan: TrainPlan) -> None:
     if plan.validation_candidates is None:
         refuse_validating("no --validation-candidates")
     if isinstance(plan.model, TKConfig) and plan.model.positions != "relative":
-        found = f"--positions {plan.model.positions}"
         refuse_idle(
-            ["--relative-distance"], wanted="--positions relative, which it is of", found=found
+            ["--relative-distance"],
+            wanted="--positions relative, which it is of",
+            found=f"--positions {plan.model.positions}",
         )
     left_out = NOT_OF[KINDS[plan.kind].beginning]
     refuse_idle(left_out, wanted="a kind that has it", found=plan.kind)
@@ -131,17 +136,19 @@ def _plan(name: str, kind: Kind, given: Given) -> TrainPlan:
             "--validation-queries: wanted --validation-candidates beside it; found "
             f"{given['validation_queries']} alone; give both"
         )
-    shape = {one.name: given[one.name] for one in settings_parameters(kind.shape, "")}
+    shape = {
+        parameter.name: given[parameter.name] for parameter in settings_parameters(kind.shape, "")
+    }
     remedies = {
         "rotate": Rotation(seed=given["seed"]) if given["rotate_at_reading"] else None,
         "shuffle": SentenceShuffle(seed=given["seed"]) if given["shuffle_at_reading"] else None,
     }
     if given["start"] is not None:
         input_place(given["start"], flag="--start")
-        if own := next((one for one in shape if one in given.stated), None):
+        if shaping := next((parameter for parameter in shape if parameter in given.stated), None):
             raise SettingError(
-                f"{flag_of(own)}: wanted no shape beside --start, which has its own; found "
-                f"{shape[own]}; leave it out"
+                f"{flag_of(shaping)}: wanted no shape beside --start, which has its own; found "
+                f"{shape[shaping]}; leave it out"
             )
         return made_of(TrainPlan, given, kind=name, model=None, **remedies)
     if name == "bert_cat" and given["loss"] == "pointwise":

@@ -73,7 +73,7 @@ class StudyCommand:
     @property
     def trains(self) -> bool:
         """True if the study trains models, and so needs a workspace."""
-        return any(one.name == "models" for one in fields(self.settings))
+        return any(field.name == "models" for field in fields(self.settings))
 
 
 def command_of(study: str) -> StudyCommand:
@@ -88,15 +88,15 @@ def command_of(study: str) -> StudyCommand:
             f"{or_closest(study, PAPERS, 'give one of these')}"
         )
     settings = module_of(study, "settings")
-    found: StudyCommand = settings.COMMANDS[study] if study in FOLDERS else settings.COMMAND
-    return found
+    command: StudyCommand = settings.COMMANDS[study] if study in FOLDERS else settings.COMMAND
+    return command
 
 
 def runner_of(study: str) -> Callable[..., Path]:
     """Return the function that runs a study and returns the folder of its results."""
     module, _, name = command_of(study).run.partition(".")
-    found: Callable[..., Path] = getattr(module_of(study, module), name)
-    return found
+    runner: Callable[..., Path] = getattr(module_of(study, module), name)
+    return runner
 
 
 def module_of(study: str, name: str = "") -> ModuleType:

@@ -81,7 +81,7 @@ def test_the_probe_of_the_study_is_not_that_of_its_trainings() -> None:
 @pytest.mark.parametrize("name", [name for name in PAPERS if command_of(name).quick])
 def test_every_size_of_a_quick_study_is_a_setting_of_it(name: str) -> None:
     parameters = {one.name: one for one in study_command(name).parameters}
-    assert set(parameters["quick"].of.implies) <= parameters.keys()
+    assert set(parameters["quick"].setting.implies) <= parameters.keys()
 
 
 @pytest.mark.parametrize("kind", ["tk", "knrm", "bert_cat"])
