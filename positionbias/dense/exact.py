@@ -8,7 +8,6 @@ Equal scores: the higher passage id first.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from typing import Protocol
 
 import numpy as np
@@ -61,15 +60,12 @@ def exact_search(
     memory: float = 1.0,
     device: torch.device | None = None,
     description: str = "searching",
-    floor: np.ndarray | None = None,
-    bar: Progress | None = None,
 ) -> Iterator[Found]:
     """Yield the ``depth`` passages with the highest inner product for each query ``(q, dim)``, in
     the order of the queries.
 
     ``memory`` in GiB bounds the search; if not all queries fit, the vectors are read again for the
-    next ones. Passages with a score below the ``floor`` of their query ``(q,)`` are left out.
-    ``bar`` is advanced instead of one of the search's own.
+    next ones.
 
     Raises:
         SettingError: ``memory`` is too small.
@@ -83,23 +79,15 @@ def exact_search(
     by_id = vectors.by_descending_id()
     places = np.empty_like(by_id)
     places[by_id] = np.arange(len(by_id))  # numbered so that the lower number is the higher id
-    floors = np.full(len(queries), -np.inf) if floor is None else floor
     passes = -(-len(queries) // at_once)
-    with (
-        step(description, passes * len(vectors), unit="vectors")
-        if bar is None
-        else nullcontext(bar) as shown
-    ):
+    with step(description, passes * len(vectors), unit="vectors") as bar:
         for start in range(0, len(queries), at_once):
-            part = slice(start, start + at_once)
-            blocks, least = _numbered(vectors, places, shown), floors[part]
             found = nearest(
-                queries[part],
-                blocks,
+                queries[start : start + at_once],
+                _numbered(vectors, places, bar),
                 neighbours=depth,
                 memory=memory,
                 similarity="dot",
-                floor=least,
                 device=device,
             )
             kept = found.numbers >= 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -54,6 +55,21 @@ class DenseQueries:
             np.concatenate([part.vectors for part in parts]),
         )
 
+    def cut(self, size: int) -> Iterator[DenseQueries]:
+        """Yield parts of at most ``size`` queries, in their order."""
+        vectors = iter(self.vectors)
+        for start in range(0, len(self.ids), size):
+            ids = self.ids[start : start + size]
+            empty = self.empty.intersection(ids)
+            own = list(islice(vectors, len(ids) - len(empty)))
+            yield DenseQueries(ids, empty, np.array(own).reshape(-1, self.vectors.shape[1]))
+
+    def fingerprint(self) -> str:
+        """Return a digest of the queries, by which an interrupted search knows them again."""
+        digest = hashlib.blake2b(repr((self.ids, sorted(self.empty))).encode(), digest_size=16)
+        digest.update(np.ascontiguousarray(self.vectors).data)
+        return digest.hexdigest()
+
     def rankings(
         self, found: Iterator[Found], ids_at: Callable[[np.ndarray], list[str]]
     ) -> Iterator[Ranking]:
@@ -71,8 +87,8 @@ class DenseQueries:
 def query_blocks(
     encoder: SingleVectors, queries: Iterable[tuple[str, str]], at_once: int = 0
 ) -> Iterator[DenseQueries]:
-    """Encode (query id, text) pairs in blocks of 16,384, and yield as many blocks together as fit
-    ``at_once`` queries, at least one.
+    """Encode (query id, text) pairs in blocks of 16,384, and yield as many together as fit
+    ``at_once`` queries: several blocks, or parts of one; 0: block by block.
 
     Batches stay within a block, so ``at_once`` changes no vector.
     """
@@ -82,4 +98,4 @@ def query_blocks(
         for block in iter(lambda: list(islice(rest, QUERY_BLOCK)), [])
     )
     while parts := list(islice(blocks, max(1, at_once // QUERY_BLOCK))):
-        yield DenseQueries.joined(parts)
+        yield from DenseQueries.joined(parts).cut(at_once or QUERY_BLOCK)

@@ -41,9 +41,9 @@ def retrieve(
         _refuse(given_flags(dense), "--vectors", "none")
     else:
         _refuse(given_flags(bm25), "no --vectors", "them")
-        if dense.search.index != "exact" and dense.search.ann.shards == 1:
+        if dense.search.index != "exact":
             flags = sorted({*given_flags(engine)} - {"--workers"})
-            _refuse(flags, "--index exact, or --index-shards above 1,", "neither")
+            _refuse(flags, "--index exact", f"--index {dense.search.index}")
     opened, place = find_collection(collection), Path(out)
     if dense.vectors is None:
         ranked = rank_by_bm25(opened, place, wanted, bm25, engine, overwrite=overwrite)

@@ -1,11 +1,16 @@
-"""Dense retrieval: rank passages by inner product with each query of a split, as a Run."""
+"""Dense retrieval: rank passages by inner product with each query of a split, as a Run.
+
+Queries are searched in turns, as many at once as memory allows; a turn is the unit that other
+processes take, and that an interrupted search goes on from.
+"""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
@@ -29,32 +34,24 @@ from positionbias.core.progress import say
 from positionbias.core.publish import refuse_existing, resumable_folder
 from positionbias.core.rank_order import Ranking
 from positionbias.core.run_files import write_rankings
-from positionbias.core.steps import MapShards
-from positionbias.dense.approximate import AnnRange, IndexOpener, OpenedIndex, check_faiss
-from positionbias.dense.by_range import RANGE, ByRange, ExactRange, RangeFinder
-from positionbias.dense.exact import queries_at_once
-from positionbias.dense.passage_blocks import Rows
+from positionbias.core.steps import MapShards, make_shards
+from positionbias.dense.approximate import AnnIndex, open_ann
+from positionbias.dense.exact import Found, exact_search, queries_at_once
 from positionbias.dense.queries import QUERY_BLOCK, DenseQueries, query_blocks
-from positionbias.dense.settings import (
-    ANN,
-    DENSE_DEPTH,
-    MEMORY,
-    Ann,
-    AnnSettings,
-    ByVectors,
-    DenseSearch,
-)
+from positionbias.dense.settings import DENSE_DEPTH, MEMORY, ByVectors, DenseSearch
 from positionbias.dense.single_vectors import SingleVectors
-from positionbias.dense.vector_range import cut_ranges, opened_everywhere
-from positionbias.dense.vectors import Vectors
+from positionbias.dense.vectors import Vectors, opened_everywhere
 from positionbias.engine.choose import Engine
+from positionbias.engine.per_process import PerProcess
 from positionbias.firststage.bm25 import Ranked
 from positionbias.firststage.own_passages import without_own
 from positionbias.firststage.retrieval import Retrieval
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.loading import pick_device
 
-_WORK = ".search"
+Find = Callable[[np.ndarray], Iterator[Found]]
+_TURNS = ".turns"
 _NOTES = (
     "ties in the score go to the higher passage id",
     (
@@ -64,28 +61,40 @@ _NOTES = (
 )
 
 
-class DenseCounts(NamedTuple):
-    """``short`` counts queries with fewer candidates than asked for and available, ``tied`` those
-    that score all passages alike.
+@dataclass(slots=True)
+class DenseCounts:
+    """The numbers of queries, candidates and queries without a text; of queries with fewer
+    candidates than asked for and available (``short``), and of those that score all passages alike
+    (``tied``). ``own`` are queries that found the passage with their own id.
     """
 
-    queries: int
-    candidates: int
-    empty_queries: int
-    short: int
-    tied: int
-    index_bytes: int
+    queries: int = 0
+    candidates: int = 0
+    empty: int = 0
+    short: int = 0
+    tied: int = 0
+    own: list[str] = field(default_factory=list)
+
+    def add(self, ranking: Ranking, depth: int, *, empty: bool) -> None:
+        """Count a ranking, which may have ``depth`` passages."""
+        self.queries += 1
+        self.candidates += len(ranking.passage_ids)
+        self.empty += empty
+        self.short += len(ranking.passage_ids) < depth and not empty
+        self.tied += len(ranking.scores) > 1 and bool(np.ptp(ranking.scores) == 0)
+        if ranking.query_id in ranking.passage_ids:
+            self.own.append(ranking.query_id)
 
 
 class DenseRetrieved(NamedTuple):
-    """The counts of a retrieval, under the run's name. ``origin``: how an index was obtained;
-    ``seconds``: time of the search; ``own``: queries that found the passage with their own id."""
+    """The counts of a retrieval, under the run's name; the approximate index, if one was searched;
+    the seconds of encoding queries and searching.
+    """
 
     name: str
-    figures: DenseCounts
-    origin: str
+    counts: DenseCounts
+    searched: AnnIndex | None
     seconds: float
-    own: Sequence[str]
 
 
 def retrieve_dense(
@@ -104,9 +113,8 @@ def retrieve_dense(
     the run with its manifest.
 
     "exact" scores every vector, on the model's device; "hnsw" and "ivf" score those that an index
-    finds. Queries are read and encoded in blocks, so that memory does not grow with their number.
-    ``map_shards`` has other processes search ranges of the vectors, or the shards of an index. An
-    interrupted search goes on with what is left of them.
+    finds, in this process. Queries are read and encoded in blocks, so that memory does not grow
+    with their number.
 
     Raises:
         DependencyError: an approximate index needs faiss, which is not installed.
@@ -115,17 +123,24 @@ def retrieve_dense(
         SettingError: too little memory, or a model with several vectors a text.
     """
     refuse_existing(out, overwrite=overwrite, folder=False)
-    encoder = SingleVectors(checkpoint, config)
+    how, encoder = how or DenseSearch(), SingleVectors(checkpoint, config)
     vectors.check(checkpoint, collection)
     name, split, depth = wanted.name or checkpoint.name, wanted.split, wanted.depth or DENSE_DEPTH
-    how = how or DenseSearch()
     texts = collection.query_texts(split)
     first = list(islice(texts, 1))  # report a missing split before an index is built
-    plan = _plan(
-        vectors, depth + wanted.without_own + len(vectors.missing), how, encoder, map_shards
-    )
-    asked = query_blocks(encoder, chain(first, texts), plan.at_once)
-    counts = _Counts()
+    most = min(depth + wanted.without_own + len(vectors.missing), len(vectors))
+    find: Find
+    index, facts, at_once = None, dict[str, int](), QUERY_BLOCK
+    if how.index == "exact" or not len(vectors):  # no vectors, no index
+        memory = MEMORY if how.memory is None else how.memory
+        at_once = queries_at_once(memory, most, vectors.dimension)
+        device = encoder.model.device.type
+        find = _Exact(opened_everywhere(vectors), most, memory, device)
+    else:
+        index = open_ann(vectors, how.index, how.ann)
+        facts = how.ann.facts(how.index, len(vectors), most)
+        find = partial(index.search, vectors, depth=most, kind=how.index, settings=how.ann)
+        map_shards = map
     inputs = (
         ("collection", collection.path, collection.checksum),
         ("model", checkpoint.path, checkpoint.manifest.checksum),
@@ -140,7 +155,7 @@ def retrieve_dense(
             "depth": depth,
             **({"without_own": True} if wanted.without_own else {}),
             "index": how.index,
-            **plan.facts,
+            **facts,
             "shape": shape_of(checkpoint.model),
         },
         inputs=tuple(
@@ -148,29 +163,24 @@ def retrieve_dense(
         ),
         licence=collection.manifest.licence,
         notes=(*checkpoint.manifest.notes, *_NOTES),
-        versions=package_versions("torch", *(["faiss-cpu"] if how.index in ANN else [])),
+        versions=package_versions("torch", *(["faiss-cpu"] if index else [])),
     )
     job: JsonObject = {
         "command": "retrieve",
         "settings": manifest.settings,
         "inputs": [checksum for *_, checksum in inputs],
     }
-    began = time.perf_counter()
+    began, counts = time.perf_counter(), DenseCounts()
     with resumable_folder(out, job, overwrite=overwrite, folder=False) as folder:
-        made = folder / out.name
-        search = ByRange(
-            folder / _WORK,
-            vectors,
-            plan.ranges,
-            plan.find,
-            at_once=plan.at_once,
-            map_shards=map_shards,
-        )
-        rankings = _rankings(asked, search, vectors, counts)
+        made, turns = folder / out.name, folder / _TURNS
+        turns.mkdir(exist_ok=True)
+        asked = query_blocks(encoder, chain(first, texts), at_once)
+        searched = _rankings(asked, _Turn(find), turns, vectors, map_shards)
+        rankings = _counted(searched, vectors, most, counts)
         if wanted.without_own:
             rankings = (without_own(ranking, depth) for ranking in rankings)
         queries, pairs = write_rankings(made, name, rankings, overwrite=True)
-        seconds = time.perf_counter() - began - counts.encoding
+        seconds = time.perf_counter() - began
         counted = {
             "queries": queries,
             "pairs": pairs,
@@ -188,101 +198,85 @@ def retrieve_dense(
             provenance=provenance(device=str(encoder.model.device), seconds=round(seconds, 3)),
         )
         write_manifest(manifest_path(made), manifest)
-    figures = DenseCounts(
-        queries, pairs, counts.empty, counts.short, counts.tied, index_bytes=plan.size
-    )
-    return DenseRetrieved(name, figures, plan.origin, seconds, counts.own)
+    counts.candidates = pairs
+    return DenseRetrieved(name, counts, index, seconds)
 
 
-@dataclass(slots=True)
-class _Counts:
-    """The numbers of queries without a text, with too few passages and with one score for all;
-    queries that found the passage with their id; the seconds of encoding."""
+@dataclass(frozen=True, slots=True)
+class _Exact:
+    """Exact search within ``memory`` GiB in any process, on this kind of device."""
 
-    empty: int = 0
-    short: int = 0
-    tied: int = 0
-    own: list[str] = field(default_factory=list)
-    encoding: float = 0.0
+    vectors: PerProcess[Vectors]
+    depth: int
+    memory: float
+    device: str
 
-
-class _Plan(NamedTuple):
-    """The ranges of the vectors and their search, for ``at_once`` queries in a turn; its settings;
-    the origin and bytes of its indexes.
-    """
-
-    ranges: list[Rows]
-    find: RangeFinder
-    at_once: int
-    facts: JsonObject
-    origin: str = ""
-    size: int = 0
+    def __call__(self, queries: np.ndarray) -> Iterator[Found]:
+        device = pick_device(self.device)
+        return exact_search(self.vectors(), queries, self.depth, memory=self.memory, device=device)
 
 
-def _plan(
-    vectors: Vectors, depth: int, how: DenseSearch, encoder: SingleVectors, map_shards: MapShards
-) -> _Plan:
-    if how.index != "exact" and len(vectors):  # no vectors, no index
-        return _index_plan(vectors, depth, how.index, how.ann, map_shards)
-    memory = MEMORY if how.memory is None else how.memory
-    at_once = queries_at_once(memory, min(depth, len(vectors)), vectors.dimension)
-    return _Plan(
-        cut_ranges(vectors, RANGE),
-        ExactRange(depth, memory, encoder.model.device.type),
-        at_once,
-        {},
-    )
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A search for some queries, into a file."""
+
+    find: Find
+
+    def __call__(self, asked: DenseQueries, path: Path) -> int:
+        every = list(self.find(asked.vectors))
+        with open(path, "wb") as handle:
+            np.save(handle, np.array([len(rows) for rows, _ in every], np.int64))
+            np.save(handle, np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in every)]))
+            np.save(
+                handle, np.concatenate([np.empty(0, np.float32), *(scores for _, scores in every)])
+            )
+        return len(every)
 
 
-def _index_plan(
-    vectors: Vectors, depth: int, kind: Ann, settings: AnnSettings, map_shards: MapShards
-) -> _Plan:
-    """Open the index of each part of the vectors."""
-    check_faiss(kind)
-    if settings.shards > 1:
-        settings = replace(settings, threads=1)  # so that the number of workers changes nothing
-    ranges = cut_ranges(
-        vectors, -(-len(vectors.shard_paths) // settings.shards) * vectors.shard_size
-    )
-    find = AnnRange(depth, kind, settings)
-    opened: list[OpenedIndex] = list(
-        map_shards(IndexOpener(opened_everywhere(vectors), find), ranges)
-    )
-    origins = Counter(index.origin for index in opened)
-    origin = ", ".join(
-        name if len(origins) == 1 else f"{count} {name}" for name, count in origins.items()
-    )
-    facts = settings.facts(kind, ranges[0].last, depth)
-    return _Plan(ranges, find, QUERY_BLOCK, facts, origin, sum(index.size for index in opened))
+def _read_turn(path: Path) -> Iterator[Found]:
+    with open(path, "rb") as handle:
+        counts, rows, scores = (np.load(handle) for _ in range(3))
+    ends = np.cumsum(counts)[:-1]
+    return zip(np.split(rows, ends), np.split(scores, ends), strict=True)
 
 
 def _rankings(
-    blocks: Iterator[DenseQueries], search: ByRange, vectors: Vectors, counts: _Counts
+    blocks: Iterable[DenseQueries],
+    search: _Turn,
+    folder: Path,
+    vectors: Vectors,
+    map_shards: MapShards,
+) -> Iterator[tuple[Ranking, bool]]:
+    """Yield the rankings of all queries, each with whether it has no text."""
+    waiting = deque[DenseQueries]()
+
+    def asked() -> Iterator[DenseQueries]:
+        for block in blocks:
+            waiting.append(block)
+            yield block
+
+    def target(turn: int) -> Path:
+        return folder / f"{turn:05}"
+
+    for turn, _ in enumerate(make_shards(int, search, asked(), target, map_shards)):
+        block = waiting.popleft()
+        for ranking in block.rankings(_read_turn(target(turn)), vectors.ids_at):
+            yield ranking, ranking.query_id in block.empty
+
+
+def _counted(
+    rankings: Iterable[tuple[Ranking, bool]], vectors: Vectors, depth: int, counts: DenseCounts
 ) -> Iterator[Ranking]:
-    """Yield the rankings of all queries, encoded block by block."""
-    while True:
-        began = time.perf_counter()
-        asked = next(blocks, None)
-        counts.encoding += time.perf_counter() - began
-        if asked is None:
-            return
-        counts.empty += len(asked.empty)
-        for found in asked.rankings(search.search(asked.vectors), vectors.ids_at):
-            depth = search.depth - len(vectors.missing)
-            ranking = _without(found, vectors.missing, depth) if vectors.missing else found
-            counts.short += len(ranking.passage_ids) < depth and ranking.query_id not in asked.empty
-            counts.tied += len(ranking.scores) > 1 and bool(np.ptp(ranking.scores) == 0)
-            if ranking.query_id in ranking.passage_ids:
-                counts.own.append(ranking.query_id)
-            yield ranking
-
-
-def _without(ranking: Ranking, missing: Container[str], depth: int) -> Ranking:
-    """Return the first ``depth`` passages of a ranking that have a vector."""
-    keep = [place for place, name in enumerate(ranking.passage_ids) if name not in missing][:depth]
-    return Ranking(
-        ranking.query_id, [ranking.passage_ids[place] for place in keep], ranking.scores[keep]
-    )
+    """Count rankings, and leave out passages that have no vector."""
+    depth -= len(vectors.missing)
+    for ranking, empty in rankings:
+        if vectors.missing:
+            ids = ranking.passage_ids
+            keep = [at for at, name in enumerate(ids) if name not in vectors.missing][:depth]
+            known = [ids[at] for at in keep]
+            ranking = ranking._replace(passage_ids=known, scores=ranking.scores[keep])
+        counts.add(ranking, depth, empty=empty)
+        yield ranking
 
 
 def rank_by_vectors(
@@ -306,51 +300,43 @@ def rank_by_vectors(
     opened = Vectors(input_place(by.vectors))
     checkpoint = by.computing.load(by.model, by.kind)
     index, ann = by.search.index, replace(by.search.ann, threads=engine.workers)
-    exact, config = index == "exact", by.computing.config
+    exact = index == "exact"
     with engine.open(gpus=exact and checkpoint.model.device.type == "cuda") as map_shards:
-        done = retrieve_dense(
+        name, counts, searched, seconds = retrieve_dense(
             checkpoint,
             opened,
             collection,
             wanted,
             out,
             how=replace(by.search, ann=ann),
-            config=config,
+            config=by.computing.config,
             overwrite=overwrite,
             map_shards=map_shards,
         )
-    figures = done.figures
-    if done.origin:
+    if searched is not None:
+        size = searched.bytes / 1e6
+        say(f"{index} index {searched.origin}, {size:,.1f} MB in memory and on disk")
+    rate = counts.queries / max(1e-9, seconds)
+    say(f"{len(opened):,} vectors searched ({index}) in {seconds:,.1f} s: {rate:,.1f} queries/s")
+    of_all = f"of {counts.queries:,} queries"
+    if counts.empty:
+        say(f"{counts.empty:,} {of_all} have no text: no candidates")
+    if counts.tied:
         say(
-            f"{index} index {done.origin}, {figures.index_bytes / 1e6:,.1f} MB in memory and on "
-            "disk"
+            f"{counts.tied:,} {of_all} score all passages alike: these stand in the order of their "
+            "ids"
         )
-    rate = figures.queries / max(1e-9, done.seconds)
-    say(
-        f"{len(opened):,} vectors searched ({index}) in {done.seconds:,.1f} s: {rate:,.1f} "
-        "queries/s"
-    )
-    if figures.empty_queries:
-        say(f"{figures.empty_queries:,} of {figures.queries:,} queries have no text: no candidates")
-    if figures.tied:
-        say(
-            f"{figures.tied:,} of {figures.queries:,} queries score all passages alike: these "
-            "stand in the order of their ids"
-        )
-    if figures.short:
+    if counts.short:
         depth = min(wanted.depth or DENSE_DEPTH, len(opened))
         more = {"hnsw": "a wider hnsw_search_width", "ivf": "more ivf_probes"}[index]
-        say(
-            f"{figures.short:,} of {figures.queries:,} queries have fewer than {depth:,} "
-            f"candidates: {more} may find them"
-        )
+        say(f"{counts.short:,} {of_all} have fewer than {depth:,} candidates: {more} may find them")
     if empty := opened.empty:
         say(f"{empty:,} passages are empty: they are ranked by the vector of an empty text")
-    counts = {
-        "queries": figures.queries,
-        "candidates": figures.candidates,
-        "queries without text": figures.empty_queries,
-        "queries with fewer candidates than asked for": figures.short,
-        "queries that score all passages alike": figures.tied,
+    rows = {
+        "queries": counts.queries,
+        "candidates": counts.candidates,
+        "queries without text": counts.empty,
+        "queries with fewer candidates than asked for": counts.short,
+        "queries that score all passages alike": counts.tied,
     }
-    return Ranked(done.name, counts, done.own)
+    return Ranked(name, rows, counts.own)

@@ -21,7 +21,7 @@ DENSE_DEPTH = 1_000  # passages kept a query
 MEMORY = 1.0  # GiB that an exact search may hold
 LINKS, BUILD_WIDTH = 16, 100  # of an HNSW: M and efConstruction
 # prefixes of flags
-_OF_INDEX = {"--memory": ("exact",), "--hnsw": ("hnsw",), "--ivf": ("ivf",), "--index-shards": ANN}
+_OF_INDEX = {"--memory": ("exact",), "--hnsw": ("hnsw",), "--ivf": ("ivf",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,8 @@ class AnnSettings(Settings):
     (None or 0: four times the square root of the number of vectors), ``probes`` lists read per
     query.
 
-    ``shards`` are indexes over as many parts of the vectors, each built and searched by one thread;
-    what they find is merged. One index is built and searched by ``threads``. With more than one, an
-    HNSW differs a little from build to build.
+    An index is built and searched by ``threads``. With more than one, an HNSW differs a little from
+    build to build.
 
     Raises:
         SettingError: a number below its minimum.
@@ -57,13 +56,6 @@ class AnnSettings(Settings):
     probes: int = setting(
         32, "Lists read per query.", least=1, flags=("--ivf-probes",), shown=False
     )
-    shards: int = setting(
-        1,
-        "Indexes over parts of the vectors, which workers build and search.",
-        least=1,
-        flags=("--index-shards",),
-        shown=False,
-    )
     threads: int = 1
 
     def built_with(self, kind: Ann, vectors: int) -> dict[str, int]:
@@ -75,8 +67,7 @@ class AnnSettings(Settings):
     def facts(self, kind: Ann, vectors: int, depth: int) -> dict[str, int]:
         """Return all settings that the results depend on; ``vectors`` are those of one index."""
         search = {"search_width": self.width(depth)} if kind == "hnsw" else {"probes": self.probes}
-        shards = {"shards": self.shards} if self.shards > 1 else {}
-        return self.built_with(kind, vectors) | search | shards
+        return self.built_with(kind, vectors) | search
 
     def width(self, depth: int) -> int:
         """Return the search width with which an HNSW finds so many passages a query."""

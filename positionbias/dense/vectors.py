@@ -37,6 +37,7 @@ from positionbias.core.shown import Shown
 from positionbias.core.splitter import remark_other_splitter
 from positionbias.dense.nearest import Block
 from positionbias.dense.vector_blocks import stored_blocks
+from positionbias.engine.per_process import PerProcess
 
 if TYPE_CHECKING:
     from positionbias.models.checkpoint import Checkpoint
@@ -285,3 +286,32 @@ def _shown(shape: Json) -> str:
 def descending_rows(ids: pa.ChunkedArray) -> np.ndarray:
     """Return the indices that put these ids in descending order, ``(n,)`` int64."""
     return pc.sort_indices(ids, sort_keys=[("", "descending")]).to_numpy().astype(np.int64)
+
+
+def opened_everywhere(vectors: Vectors) -> PerProcess[Vectors]:
+    """Return these vectors, for other processes to open them too."""
+    return PerProcess(_Opening(vectors.path, vectors.checksum), vectors)
+
+
+@dataclass(frozen=True, slots=True)
+class _Opening:
+    """How another process opens the vectors of this one, which must be the same."""
+
+    path: Path
+    checksum: str
+
+    def __call__(self) -> Vectors:
+        """Open them.
+
+        Raises:
+            InputError: they have changed.
+        """
+        vectors = Vectors(self.path)
+        if vectors.checksum != self.checksum:
+            raise bad_input(
+                vectors.path,
+                wanted=f"the vectors {self.checksum[:12]}",
+                found=f"{vectors.checksum[:12]} in a worker process",
+                do="do not change them while they are searched",
+            )
+        return vectors

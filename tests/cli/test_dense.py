@@ -75,10 +75,7 @@ def test_from_a_collection_to_a_run(
         ),
         (
             ["--set", "index=hnsw", "--set", "engine=ray"],
-            (
-                "engine: wanted index exact, or index_shards above 1, beside it; "
-                "found neither; leave it out"
-            ),
+            "engine: wanted index exact beside it; found index hnsw; leave it out",
         ),
     ],
 )

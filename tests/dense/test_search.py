@@ -268,7 +268,7 @@ def test_nothing_is_found_among_no_passages(
     done = retrieve_dense(
         checkpoint, vectors, none, Retrieval("test", 5), tmp_path / "d.run", how=DenseSearch(index)
     )
-    assert (done.figures.queries, done.figures.candidates) == (1, 0)
+    assert (done.counts.queries, done.counts.candidates) == (1, 0)
 
 
 def test_without_faiss_an_index_is_one_line(
@@ -299,7 +299,7 @@ def test_a_run_is_the_models_own_order_of_all_passages(
         checkpoint, vectors, collection, Retrieval("test", 60), tmp_path / "d.run"
     )
     # q2 has no text; the empty passages are ranked like the others
-    assert (done.figures.queries, done.figures.candidates, done.figures.empty_queries) == (
+    assert (done.counts.queries, done.counts.candidates, done.counts.empty) == (
         5,
         240,
         1,
