@@ -14,7 +14,7 @@ from positionbias.core.files import decompressed, input_errors
 from positionbias.formats.unix_compress import MAGIC as LZW
 from positionbias.formats.unix_compress import open_lzw
 
-HEAD_BYTES = 1 << 12
+_HEAD_BYTES = 1 << 12
 _DEEPEST = 6  # layers of archives and compressions [decision]
 _READ = 1 << 16
 _TAR_BUFFER = 1 << 20
@@ -27,11 +27,6 @@ _EXTENDED = (
 )  # headers that the library reads whole
 _LONGEST_HEADER = 1 << 20
 _ENDINGS = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.z")
-
-
-def is_packed(head: bytes, name: str) -> bool:
-    """Return True if a file with these first bytes is compressed or a tar archive."""
-    return _is_compressed(head) or _is_tar(head, name)
 
 
 def _is_compressed(head: bytes) -> bool:
@@ -64,7 +59,7 @@ def streams_in(
             do="unpack it first",
         )
     with archive_errors(source):
-        head = stream.read(HEAD_BYTES)
+        head = stream.read(_HEAD_BYTES)
         whole: io.BufferedReader = io.BufferedReader(_Joined(head, stream, source), _READ)
         if head[:2] == LZW:
             with open_lzw(whole, source) as plain:
