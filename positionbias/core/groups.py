@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -103,8 +103,7 @@ class Groups:
         return len(self._groups)  # not what the manifest claims: list() makes room for as many
 
     def __iter__(self) -> Iterator[TrainingGroup]:
-        for batch in self.batches():
-            yield from groups_of_batch(batch)
+        return chain.from_iterable(map(_groups_of, self._groups))
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield all groups in order, as columns: query_id, passage_ids, labels, teacher_scores."""
@@ -117,7 +116,7 @@ class Groups:
             InputError: the file of one of them is damaged.
         """
         rows = self._groups.at(np.asarray(places, np.int64))
-        return [next(groups_of_batch(batch.slice(row, 1))) for batch, row in rows]
+        return [next(_groups_of(batch.slice(row, 1))) for batch, row in rows]
 
     def positives_among(self, passage_ids: Iterable[str]) -> set[str]:
         """Return the passages that are the positive of a group; large sets are streamed by
@@ -185,21 +184,20 @@ def group_queries(collection: Collection, splits: Sequence[str]) -> dict[str, st
     return texts
 
 
-def shard_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """Yield the groups of one shard as ``Groups.batches`` does, for a worker that has only its
-    path.
+def shard_groups(path: Path) -> Iterator[TrainingGroup]:
+    """Yield the groups of one shard, for a worker that has only its path.
 
     Raises:
         InputError: it is damaged.
     """
-    return iter(_open([path]))
+    return chain.from_iterable(map(_groups_of, _open([path])))
 
 
 def _open(paths: Iterable[Path]) -> ArrowFiles:
     return ArrowFiles(paths, _GROUPS, nulls=_OPTIONAL)
 
 
-def groups_of_batch(batch: pa.RecordBatch) -> Iterator[TrainingGroup]:
+def _groups_of(batch: pa.RecordBatch) -> Iterator[TrainingGroup]:
     """Yield the groups of some columns."""
     for query_id, passage_ids, labels, scores in zip(
         *(column.to_pylist() for column in batch.columns), strict=True

@@ -16,8 +16,7 @@ from positionbias.core.errors import bad_input
 from positionbias.core.groups import (
     Groups,
     TrainingGroup,
-    groups_of_batch,
-    shard_batches,
+    shard_groups,
     write_groups,
 )
 from positionbias.core.json_text import JsonObject
@@ -79,8 +78,7 @@ def groups_without(
 
 
 def _kept(what: What, gone: Set[str], shard: Path) -> Iterator[TrainingGroup]:
-    for batch in shard_batches(shard):
-        for group in groups_of_batch(batch):
-            items = [group.query_id] if what == "queries" else group.passage_ids
-            if gone.isdisjoint(items):
-                yield group
+    for group in shard_groups(shard):
+        items = [group.query_id] if what == "queries" else group.passage_ids
+        if gone.isdisjoint(items):
+            yield group
