@@ -201,8 +201,8 @@ def step(description: str, total: int | None, *, unit: str = "items") -> Iterato
         finally:
             lines.end()
         return
+    from rich import console
     from rich import progress as rich_progress
-    from rich.console import Console
 
     class Rate(rich_progress.ProgressColumn):
         def render(self, task: rich_progress.Task) -> str:  # type: ignore[override]
@@ -217,7 +217,9 @@ def step(description: str, total: int | None, *, unit: str = "items") -> Iterato
         rich_progress.TextColumn("{task.fields[note]}", markup=False),
     )
     with (
-        rich_progress.Progress(*columns, console=Console(file=unguarded(sys.stderr))) as bar,
+        rich_progress.Progress(
+            *columns, console=console.Console(file=unguarded(sys.stderr))
+        ) as bar,
         guarded_streams(),
     ):
         task = bar.add_task(neutral(description), total=total, note="")

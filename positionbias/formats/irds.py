@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import asdict, dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -201,8 +200,14 @@ def _iterate(items: Callable[[], Iterable[Item]], name: str) -> Iterator[Item]:
         yield item
 
 
+def _library() -> Any:
+    import ir_datasets
+
+    return ir_datasets
+
+
 def _load(name: str) -> Any:
-    library = _guarded(lambda: import_module("ir_datasets"), "ir_datasets")
+    library = _guarded(_library, "ir_datasets")
     registry = library.registry
     try:
         return _guarded(lambda: library.load(name), name)
@@ -340,10 +345,9 @@ def _licence(datasets: Mapping[str, Any]) -> str:
 
 def _documentation(name: str, dataset: Any) -> Iterator[JsonObject]:
     """Yield the documentation of a data set and of its parents."""
-    import ir_datasets
-
-    parts, known = name.split("/"), set(ir_datasets.registry)
+    library, parts = _library(), name.split("/")
+    known = set(library.registry)
     holders = ["/".join(parts[:count]) for count in range(1, len(parts))]
-    for holder in [*(ir_datasets.load(holder) for holder in holders if holder in known), dataset]:
+    for holder in [*(library.load(holder) for holder in holders if holder in known), dataset]:
         if hasattr(holder, "documentation"):
             yield _guarded(holder.documentation, name)

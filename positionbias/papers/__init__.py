@@ -106,5 +106,5 @@ def module_of(study: str, name: str = "") -> ModuleType:
 
 def modules(name: str = "") -> list[ModuleType]:
     """Return this module of every paper that has it, in their order."""
-    folders = dict.fromkeys(f"{__name__}.{FOLDERS.get(study, study)}" for study in PAPERS)
-    return [import_module(f"{at}.{name}") for at in folders if find_spec(f"{at}.{name}")]
+    folders = dict.fromkeys(FOLDERS.get(study, study) for study in PAPERS)
+    return [module_of(at, name) for at in folders if find_spec(f"{__name__}.{at}.{name}")]
