@@ -251,7 +251,7 @@ def test_what_does_not_fit_is_one_line(
 @pytest.mark.parametrize("name", ["negatives", "train_depth", "triples", "relevant_from"])
 def test_settings_are_checked(name: str) -> None:
     with pytest.raises(
-        SettingError, match=rf"--{name.replace('_', '-')}: wanted at least 1; found 0"
+        SettingError, match=rf"--{name.replace('_', '-')}: 0 is not in the range x>=1"
     ):
         ClickSettings(**{name: 0})  # type: ignore[arg-type]
 
