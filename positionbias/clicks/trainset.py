@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,13 +30,13 @@ from positionbias.clicks.settings import ClickSettings
 from positionbias.core.blocks import file_blocks
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
-from positionbias.core.files import open_bytes, remove, sha256_file
-from positionbias.core.groups import KIND, Groups, TrainingGroup, write_groups
-from positionbias.core.manifest import Manifest, input_ref
+from positionbias.core.files import remove
+from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.progress import track
-from positionbias.core.publish import refuse_existing, resumable_folder
+from positionbias.core.publish import refuse_existing
 from positionbias.core.run_files import lines_apart, query_lines
 from positionbias.core.steps import MapShards, make_shards
+from positionbias.corpora.drawn_set import drawn_set
 from positionbias.training.negatives import no_candidates
 
 COMMAND = "trainset clicks"
@@ -77,36 +77,21 @@ def write_click_set(
     """
     refuse_existing(out, overwrite=overwrite)
     clicks = _clicks(collection, settings)
-    open_bytes(candidates).close()  # a missing file is reported before its checksum is computed
-    inputs = (
-        input_ref("collection", collection.path, collection.checksum, artefact=out),
-        input_ref("candidates", candidates, sha256_file(candidates), artefact=out),
-    )
-    record, checksums = asdict(settings), [item.checksum for item in inputs]
-    job = {"command": COMMAND, **record, "inputs": checksums}
-    with resumable_folder(out, job, overwrite=overwrite) as folder:
+    files = [("candidates", candidates)]
+    with drawn_set(
+        out, collection, files, COMMAND, asdict(settings), seed=settings.seed, overwrite=overwrite
+    ) as (folder, manifest):
         counts, paths = _drawn(folder / DRAWS, clicks, candidates, settings, map_shards)
         parts = list(ranges(paths, counts["triples drawn"], settings.triples))
         counts["triples"] = sum(part.take for part in parts)
-        seed = record.pop("seed")
         write_groups(
             folder,
             partial(_groups_of, tuple(paths)),
             track(parts, "writing training groups", unit="shards"),
-            Manifest(
-                kind=KIND,
-                name=out.name,
-                command=COMMAND,
-                settings=record,
-                seed=seed,
-                inputs=inputs,
-                licence=collection.manifest.licence,
-                notes=_NOTES,
-                content={"clicks": counts},
-                provenance=provenance_facts,
-            ),
+            replace(manifest, notes=_NOTES, provenance=provenance_facts),
             splits=(settings.split,),
             map_shards=map_shards,
+            content=lambda: {"clicks": counts},
         )
         remove(folder / DRAWS)
     return Groups(out)

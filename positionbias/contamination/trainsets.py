@@ -23,19 +23,18 @@ import numpy as np
 from positionbias.contamination.settings import ContaminatedSettings
 from positionbias.core import collection as collections
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import open_bytes, sha256_file
-from positionbias.core.groups import KIND, Groups, TrainingGroup, group_queries, write_groups
+from positionbias.core.groups import Groups, TrainingGroup, group_queries, write_groups
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.outcome import Written, hint_groups
 from positionbias.core.places import Place, input_place
 from positionbias.core.progress import track
-from positionbias.core.publish import refuse_existing, resumable_folder
+from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.rows import Collected
 from positionbias.core.run_files import read_rankings
 from positionbias.core.schema import converted
 from positionbias.core.seeds import choose, keys64
+from positionbias.corpora.drawn_set import drawn_set
 from positionbias.training.negatives import draw_negatives, no_candidates, without
 
 COMMAND = "trainset contaminated"
@@ -73,7 +72,6 @@ def write_contaminated_set(
     counts = {split: Counter[str]()}
     counts |= {target: _counts(*judged, size) for target, judged in targets.items()}
     group_queries(collection, (split, *targets))
-    open_bytes(candidates).close()  # a missing file is reported before its checksum is computed
     ordinary = ordinary_groups(collection, candidates, relevant, settings, counts[split])
     judged = (
         [
@@ -85,21 +83,11 @@ def write_contaminated_set(
         ]
         for queries, _ in targets.values()
     )
-    manifest = Manifest(
-        kind=KIND,
-        name=out.name,
-        command=COMMAND,
-        settings=settings.record(),
-        seed=seed,
-        inputs=(
-            input_ref("collection", collection.path, collection.checksum, artefact=out),
-            input_ref("candidates", candidates, sha256_file(candidates), artefact=out),
-        ),
-        licence=collection.manifest.licence,
-    )
-    inputs = [item.checksum for item in manifest.inputs]
-    job = {"command": COMMAND, **settings.record(), "inputs": inputs}
-    with resumable_folder(out, job, overwrite=overwrite) as folder:
+    files = [("candidates", candidates)]
+    record = settings.record()
+    with drawn_set(
+        out, collection, files, COMMAND, record, seed=settings.seed, overwrite=overwrite
+    ) as (folder, manifest):
         write_groups(
             folder,
             list,

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain, islice, takewhile, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,17 +37,16 @@ from pandas import DataFrame
 
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.files import sha256_file
-from positionbias.core.groups import KIND, Groups, TrainingGroup, group_queries, write_groups
+from positionbias.core.groups import Groups, TrainingGroup, group_queries, write_groups
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import InputRef, Manifest, input_ref
 from positionbias.core.outcome import Written, hint_groups
 from positionbias.core.places import Place, input_place
-from positionbias.core.publish import atomic_folder, refuse_existing
+from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
 from positionbias.core.seeds import below, keys64
+from positionbias.corpora.drawn_set import drawn_set
 from positionbias.leakage.measured import collected
 from positionbias.leakage.pairs import Pair, pairs_file, read_pairs, set_aside
 from positionbias.leakage.queries import is_empty
@@ -338,15 +337,11 @@ class LeakedInputs:
         """Read the pairs."""
         return (pair for place in self.leaking.files for pair in read_pairs(place))
 
-    def refs(self, artefact: Path) -> list[InputRef]:
-        """Return the inputs for the manifest of ``artefact``."""
-        files = [(f"candidates of {split}", path) for split, path in self.candidates.items()]
-        files += [("pairs", pairs_file(place)) for place in self.leaking.files]
-        collection = self.collection.path, self.collection.checksum
-        return [
-            input_ref("collection", *collection, artefact=artefact),
-            *(input_ref(role, path, sha256_file(path), artefact=artefact) for role, path in files),
-        ]
+    @property
+    def read(self) -> list[tuple[str, Path]]:
+        """Return the files with their roles, for the manifest."""
+        runs = [(f"candidates of {split}", path) for split, path in self.candidates.items()]
+        return runs + [("pairs", pairs_file(place)) for place in self.leaking.files]
 
     def record(self) -> JsonObject:
         """Return the settings for a manifest."""
@@ -379,27 +374,20 @@ def write_leaked_set(
     refuse_existing(out, overwrite=overwrite)
     material = inputs.material() if material is None else material
     groups, leaked = leaked_groups(material, settings)
-    record = asdict(settings)
-    manifest = Manifest(
-        KIND,
-        out.name,
-        COMMAND,
-        seed=record.pop("seed"),
-        settings={**inputs.record(), **record},
-        inputs=tuple(inputs.refs(out)),
-        licence=inputs.collection.manifest.licence,
-        notes=NOTES,
-        content={
-            "leaked": leaked,
-            "leaks": {
-                group.query_id: sorted(material.leaks[group.query_id]) for group in groups[:leaked]
-            },
-        },
-    )
+    leaks = {group.query_id: sorted(material.leaks[group.query_id]) for group in groups[:leaked]}
     blocks = (groups[start : start + _AT_ONCE] for start in range(0, len(groups), _AT_ONCE))
-    with atomic_folder(out, overwrite=overwrite) as folder:
-        splits = (*material.sources, *material.targets)
-        write_groups(folder, list, blocks, manifest, splits=splits)
+    record, files = {**inputs.record(), **asdict(settings)}, inputs.read
+    with drawn_set(
+        out, inputs.collection, files, COMMAND, record, seed=settings.seed, overwrite=overwrite
+    ) as (folder, manifest):
+        write_groups(
+            folder,
+            list,
+            blocks,
+            replace(manifest, notes=NOTES),
+            splits=(*material.sources, *material.targets),
+            content=lambda: {"leaked": leaked, "leaks": leaks},
+        )
     return Groups(out)
 
 

@@ -66,7 +66,7 @@ def test_json_and_a_histogram_of_posbias(
     ("arguments", "said"),
     [
         (["--density", "end:2"], "found end:2"),
-        ([], "wanted --density; found none"),
+        ([], "Missing options --density"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(

@@ -23,13 +23,11 @@ from pathlib import Path
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import sha256_file
-from positionbias.core.groups import KIND, Groups, TrainingGroup, write_groups
+from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, input_ref
-from positionbias.core.publish import atomic_folder
 from positionbias.core.records import relevant_passages
 from positionbias.core.run_files import read_rankings
+from positionbias.corpora.drawn_set import drawn_set
 from positionbias.evaluation.records import Facts
 from positionbias.experiments.measured import Trial, as_ended, check_candidates, check_splits
 from positionbias.experiments.step import record_of
@@ -215,19 +213,10 @@ def write_study_set(
         InputError: an unreadable run, missing judgements, or no triple at all.
     """
     triples = _triples(collection, candidates, name, settings)
-    manifest = Manifest(
-        kind=KIND,
-        name=out.name,
-        command="study tripclick",
-        settings=drawn_from(name, settings),
-        seed=settings.seed,
-        inputs=(
-            input_ref("collection", collection.path, collection.checksum, artefact=out),
-            input_ref("candidates", candidates, sha256_file(candidates), artefact=out),
-        ),
-        licence=collection.manifest.licence,
-    )
-    with atomic_folder(out, overwrite=True) as folder:
+    files, drawn = [("candidates", candidates)], drawn_from(name, settings)
+    with drawn_set(
+        out, collection, files, "study tripclick", drawn, seed=settings.seed, overwrite=True
+    ) as (folder, manifest):
         shards = iter(lambda: list(islice(triples, SHARD)), [])
         if not write_groups(folder, list, shards, manifest, splits=(settings.source,)):
             raise bad_input(
