@@ -1,5 +1,4 @@
-"""Build bm25s's index shard by shard: each shard's postings are a pure function of its passages;
-then one merge.
+"""Build a BM25 index: the passages with each term, and their scores, as one sparse matrix.
 
 The arrays equal those of bm25s's own ``index()``, bit for bit, in the files that
 ``bm25s.BM25.load(mmap=True)`` reads. Only terms are numbered differently, in sorted order, so that
@@ -15,9 +14,7 @@ numbers do not depend on shards and a term is found in the mapped list.
     bests.npy              each term's 100th, 1,000th and 10,000th best score, float32; 0 where it
                            has fewer postings
 
-Disk while building: 8 bytes per posting for the shards and 8 for the index. Memory: one shard's
-postings in each worker; in the merge about 40 bytes per posting of ``RANGE_POSTINGS``, 24 bytes per
-passage, and 8 bytes per term and shard.
+Memory: about 24 bytes a posting (5 GB for MS MARCO's 8.8 million passages).
 """
 
 from __future__ import annotations
@@ -25,23 +22,20 @@ from __future__ import annotations
 import json
 import math
 from array import array
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.ipc as ipc
+from scipy.sparse import csr_array
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.files import read_json, remove
+from positionbias.core.files import read_json
 from positionbias.core.json_text import JsonObject
 from positionbias.core.progress import step
 from positionbias.core.shards import ArrowFiles, read_shard
-from positionbias.core.steps import MapShards, make_shards
+from positionbias.core.steps import MapShards
 from positionbias.firststage.passage_order import places_by_id
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import Analyzer, TermNumbers
@@ -50,174 +44,89 @@ METHOD = "lucene"  # bm25s's name for Lucene's variant of the formula
 DATA, INDICES, INDPTR = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
 PARAMS, TERMS, PLACES, BESTS = "params.index.json", "terms.arrow", "places.npy", "bests.npy"
 RANKS = (100, 1_000, 10_000)  # of a term's postings by score, whose scores ``BESTS`` has
-RANGE_POSTINGS = 1 << 23
-_CHECKED = 1 << 20  # postings compared at a time
-_POSTINGS = pa.schema(
-    [
-        ("term", pa.large_string()),
-        ("rows", pa.large_list(pa.int32())),
-        ("frequencies", pa.large_list(pa.int32())),
-    ]
-)
+_POSTINGS = 1 << 23  # scored or compared at a time
 _TERM = pa.schema([("term", pa.large_string())])
-
-
-class _Shard(NamedTuple):
-    """One shard's mapped postings: for the i-th sorted term ``rows[offsets[i]:offsets[i + 1]]`` and
-    their frequencies.
-    """
-
-    first_row: int
-    passages: int
-    terms: pa.Array
-    offsets: np.ndarray
-    rows: np.ndarray
-    frequencies: np.ndarray
 
 
 def build_bm25s(
     collection: Collection, settings: Bm25Settings, folder: Path, map_shards: MapShards = map
 ) -> None:
-    """Write the index into ``folder``; postings of an interrupted run are verified and reused.
+    """Write the index into ``folder``.
 
     Raises:
         InputError: no passage of the collection has a word.
     """
-    postings = folder / "postings"
-    postings.mkdir(exist_ok=True)
-    made = []
+    known: dict[str, int] = {}
+    parts, columns = list[csr_array](), list[np.ndarray]()
     with step("Reading words", len(collection), unit="passages") as bar:
-        for facts in make_shards(
-            _Made,
-            write_postings,
-            collection.shard_paths,
-            lambda index: postings / f"{index:05d}.arrow",
-            map_shards,
-        ):
-            made.append(facts)
-            bar.advance(facts.passages)
-    if not sum(facts.postings for facts in made):
+        for terms, counts in map_shards(count_terms, collection.shard_paths):
+            numbers = [known.setdefault(term, len(known)) for term in terms]
+            columns.append(np.array(numbers, np.int32)[counts.indices])
+            parts.append(counts)
+            bar.advance(counts.shape[0])
+    if not known:
         raise InputError(
             f"{collection.path}: wanted passages with words to index; found none in "
             f"{len(collection):,} passages; check the import"
         )
-    firsts = np.cumsum([0, *(facts.passages for facts in made)])
-    shards = [
-        _mapped(postings / f"{index:05d}.arrow", int(first), facts.passages)
-        for index, (first, facts) in enumerate(zip(firsts[:-1], made, strict=True))
-    ]
-    _merge(shards, settings, folder)
+    terms = sorted(known)
+    sorted_number = np.empty(len(terms), np.int32)
+    sorted_number[[known[term] for term in terms]] = np.arange(len(terms), dtype=np.int32)
+    held = np.concatenate([np.diff(counts.indptr) for counts in parts])
+    starts = np.concatenate([[0], np.cumsum(held, dtype=np.int64)])
+    frequencies = np.concatenate([counts.data for counts in parts])
+    parts.clear()
+    rows = (frequencies, sorted_number[np.concatenate(columns)], starts)
+    columns.clear()
+    matrix = csr_array(rows, shape=(len(held), len(terms)))
+    norms, by_term = _norms(matrix, settings), matrix.tocsc()
+    del matrix, rows, frequencies
+    np.save(folder / INDICES, by_term.indices.astype(np.int32))
+    np.save(folder / INDPTR, by_term.indptr.astype(np.int64))
+    scores = np.lib.format.open_memmap(folder / DATA, "w+", np.float32, (by_term.nnz,))
+    inverse = _inverse_frequencies(np.diff(by_term.indptr), len(held))
+    with step("Scoring", by_term.nnz, unit="postings") as bar:
+        for start in range(0, by_term.nnz, _POSTINGS):
+            part = slice(start, min(start + _POSTINGS, by_term.nnz))
+            places = np.arange(part.start, part.stop)
+            term = np.searchsorted(by_term.indptr, places, side="right") - 1
+            often = by_term.data[part].astype(np.float32)
+            scores[part] = inverse[term] * (often / (norms[by_term.indices[part]] + often))
+            bar.advance(len(often))
+    scores.flush()
+    np.save(folder / BESTS, _bests(scores, by_term.indptr))
+    with pa.OSFile(str(folder / TERMS), "wb") as sink, ipc.new_file(sink, _TERM) as writer:
+        writer.write_batch(pa.record_batch([pa.array(terms, pa.large_string())], schema=_TERM))
+    params = json.dumps(_params(settings, len(held)), indent=4)
+    (folder / PARAMS).write_text(params, encoding="utf-8", newline="\n")
     np.save(folder / PLACES, places_by_id(collection))
-    remove(postings)
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
-    """Counts of a shard's passages and postings."""
-
-    passages: int
-    postings: int
-
-
-def write_postings(shard: Path, out: Path) -> _Made:
-    """Write one passage shard's postings with sorted terms; a pure function of the shard."""
+def count_terms(shard: Path) -> tuple[list[str], csr_array]:
+    """Count the terms of each passage of a shard: the terms, and ``(passages, terms)`` int32."""
     analyzer = Analyzer()
     known = TermNumbers(analyzer)
-    found, lengths = array("i"), array("q")
+    numbers, lengths = array("i"), array("q", [0])
     for chunk in read_shard(shard).column("text").chunks:
         for text in chunk.to_pylist():
             words = analyzer.words(text)
-            found.extend(map(known.__getitem__, words))
-            lengths.append(len(words))
-    terms = sorted(known.terms)
-    ranks = np.empty(len(terms) + 1, np.int64)
-    ranks[[known.terms[term] for term in terms]] = np.arange(len(terms))
-    ranks[-1] = -1  # stop words have the number −1
-    numbers = ranks[np.frombuffer(found, np.int32)] if found else np.empty(0, np.int64)
-    rows = (
-        np.repeat(np.arange(len(lengths)), np.frombuffer(lengths, np.int64))
-        if lengths
-        else np.empty(0, np.int64)
-    )
-    kept = numbers >= 0
-    # one number per (term, row): sorted, they give the postings' order; their counts are the
-    # frequencies
-    keys, frequencies = np.unique(
-        numbers[kept] * max(1, len(lengths)) + rows[kept], return_counts=True
-    )
-    term_of, row_of = np.divmod(keys, max(1, len(lengths)))
-    offsets = np.searchsorted(term_of, np.arange(len(terms) + 1))
-    columns = [
-        pa.LargeListArray.from_arrays(offsets, pa.array(values, pa.int32()))
-        for values in (row_of, frequencies)
-    ]
-    _write_arrow(out, [pa.array(terms, pa.large_string()), *columns], _POSTINGS)
-    return _Made(len(lengths), len(keys))
+            numbers.extend(number for word in words if (number := known[word]) >= 0)
+            lengths.append(len(numbers))
+    occurrences = np.ones(len(numbers), np.int32)
+    rows = (occurrences, np.array(numbers, np.int32), np.array(lengths, np.int64))
+    counts = csr_array(rows, shape=(len(lengths) - 1, len(known.terms)))
+    counts.sum_duplicates()
+    return list(known.terms), counts
 
 
-def _write_arrow(path: Path, columns: Sequence[pa.Array], schema: pa.Schema) -> None:
-    with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, schema) as writer:
-        writer.write_batch(pa.record_batch(columns, schema=schema))
-
-
-def _mapped(path: Path, first_row: int, passages: int) -> _Shard:
-    batch = ipc.open_file(pa.memory_map(str(path))).get_batch(0)
-    rows, frequencies = batch.column("rows"), batch.column("frequencies")
-    offsets = rows.offsets.to_numpy()
-    return _Shard(
-        first_row,
-        passages,
-        batch.column("term"),
-        offsets,
-        rows.values.to_numpy(),
-        frequencies.values.to_numpy(),
-    )
-
-
-def _merge(shards: Sequence[_Shard], settings: Bm25Settings, folder: Path) -> None:
-    """Write bm25s's arrays, by ranges of terms, so that memory does not grow with the postings."""
-    terms, numbers = _numbered(shards)
-    holding = np.zeros(len(terms), np.int64)
-    for shard, known in zip(shards, numbers, strict=True):
-        holding[known] += np.diff(shard.offsets)
-    starts = np.concatenate([[0], np.cumsum(holding)])
-    passages = shards[-1].first_row + shards[-1].passages
-    inverse, norms = _inverse_frequencies(holding, passages), _norms(shards, settings)
-    bests = np.zeros((len(RANKS), len(terms)), np.float32)
-    with (
-        open(folder / DATA, "wb") as data,
-        open(folder / INDICES, "wb") as indices,
-        step("Merging", int(starts[-1])) as bar,
-    ):
-        _npy_header(data, np.float32, int(starts[-1]))
-        _npy_header(indices, np.int32, int(starts[-1]))
-        for low, high in _ranges(starts, RANGE_POSTINGS):
-            rows, frequencies = _gather(shards, numbers, starts, low, high)
-            weights = np.repeat(inverse[low:high], holding[low:high])
-            scores = (weights * (frequencies / (norms[rows] + frequencies))).astype(np.float32)
-            bests[:, low:high] = _bests(scores, holding[low:high])
-            data.write(scores.data)
-            indices.write(rows.data)
-            bar.advance(len(rows))
-    np.save(folder / INDPTR, starts)
-    np.save(folder / BESTS, bests)
-    _write_arrow(folder / TERMS, [terms], _TERM)
-    (folder / PARAMS).write_text(
-        json.dumps(_params(settings, passages), indent=4), encoding="utf-8", newline="\n"
-    )
-
-
-def _bests(scores: np.ndarray, holding: np.ndarray) -> np.ndarray:
-    """Return the scores at ``RANKS`` of each term's postings, ``(ranks, terms)`` float32;
-    ``holding``: postings of each term.
-    """
-    starts = np.concatenate([[0], np.cumsum(holding)])
+def _bests(scores: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return the scores at ``RANKS`` of each term's postings, ``(ranks, terms)`` float32."""
+    holding = np.diff(starts)
     bests = np.zeros((len(RANKS), len(holding)), np.float32)
     for term in np.flatnonzero(holding >= RANKS[0]).tolist():
         places = holding[term] - np.array([rank for rank in RANKS if rank <= holding[term]])
-        bests[: len(places), term] = np.partition(scores[starts[term] : starts[term + 1]], places)[
-            places
-        ]
+        own = np.partition(scores[starts[term] : starts[term + 1]], places)
+        bests[: len(places), term] = own[places]
     return bests
 
 
@@ -237,6 +146,21 @@ def _params(settings: Bm25Settings, passages: int) -> JsonObject:
     }
 
 
+def _inverse_frequencies(holding: np.ndarray, passages: int) -> np.ndarray:
+    """Return the idf of each term, computed in float64 and rounded to float32 as in bm25s."""
+    distinct, where = np.unique(holding, return_inverse=True)
+    values = [math.log(1 + (passages - held + 0.5) / (held + 0.5)) for held in distinct.tolist()]
+    return np.array(values, np.float32).astype(np.float64)[where]
+
+
+def _norms(counts: csr_array, settings: Bm25Settings) -> np.ndarray:
+    """Return k1 · (1 − b + b · |p| / mean|p|) of each passage, float64, in bm25s's order of
+    operations.
+    """
+    lengths = np.asarray(counts.sum(axis=1), np.float64)
+    return settings.k1 * ((1 - settings.b) + settings.b * lengths / lengths.mean())
+
+
 def check_bm25s(folder: Path, settings: Bm25Settings, passages: int) -> None:
     """Check that the files of an index fit together, so that a search never reads outside them.
 
@@ -254,12 +178,8 @@ def check_bm25s(folder: Path, settings: Bm25Settings, passages: int) -> None:
         (places, np.int32, passages),
     )
     wrong = any(array.dtype != kind or array.shape != (length,) for array, kind, length in shapes)
-    if (
-        terms.batches != 1
-        or wrong
-        or bests.dtype != np.float32
-        or bests.shape != (len(RANKS), len(terms))
-    ):
+    wrong |= bests.dtype != np.float32 or bests.shape != (len(RANKS), len(terms))
+    if terms.batches != 1 or wrong:
         raise ValueError(f"{folder}: arrays of other types or shapes")
     terms.batch(0)
     rising = starts[0] == 0 and starts[-1] == rows.size and (starts[1:] > starts[:-1]).all()
@@ -278,84 +198,9 @@ def _rise(rows: np.ndarray, starts: np.ndarray) -> bool:
     firsts = starts[1:-1]
     falls = sum(
         np.count_nonzero(
-            rows[low + 1 : low + _CHECKED + 1] <= rows[low : low + _CHECKED][: rows.size - low - 1]
+            rows[low + 1 : low + _POSTINGS + 1]
+            <= rows[low : low + _POSTINGS][: rows.size - low - 1]
         )
-        for low in range(0, rows.size, _CHECKED)
+        for low in range(0, rows.size, _POSTINGS)
     )
     return bool(falls == np.count_nonzero(rows[firsts] <= rows[firsts - 1]))
-
-
-def _numbered(shards: Sequence[_Shard]) -> tuple[pa.Array, list[np.ndarray]]:
-    """Return all terms, sorted, and each shard's terms as numbers in that list (increasing, as a
-    shard's terms are sorted too).
-    """
-    encoded = pa.chunked_array(
-        [shard.terms for shard in shards], pa.large_string()
-    ).dictionary_encode()
-    every = encoded.chunk(0).dictionary  # the same in every chunk
-    order = pc.sort_indices(every)
-    ranks = np.empty(len(every), np.int32)
-    ranks[order.to_numpy()] = np.arange(len(every), dtype=np.int32)
-    chunks = iter(encoded.chunks)  # only shards with terms have one
-    none = np.empty(0, np.int32)
-    return every.take(order), [
-        ranks[next(chunks).indices.to_numpy()] if len(shard.terms) else none for shard in shards
-    ]
-
-
-def _inverse_frequencies(holding: np.ndarray, passages: int) -> np.ndarray:
-    """Return the idf of each term, computed in float64 and rounded to float32 as in bm25s."""
-    distinct, where = np.unique(holding, return_inverse=True)
-    values = [math.log(1 + (passages - held + 0.5) / (held + 0.5)) for held in distinct.tolist()]
-    return np.array(values, np.float32).astype(np.float64)[where]
-
-
-def _norms(shards: Sequence[_Shard], settings: Bm25Settings) -> np.ndarray:
-    """Return k1 · (1 − b + b · |p| / mean|p|) of each passage, float64, in bm25s's order of
-    operations.
-    """
-    lengths = np.concatenate(
-        # exact: integers
-        [
-            np.bincount(shard.rows, weights=shard.frequencies, minlength=shard.passages)
-            for shard in shards
-        ]
-    )
-    return settings.k1 * ((1 - settings.b) + settings.b * lengths / lengths.mean())
-
-
-def _ranges(starts: np.ndarray, size: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of terms with at most ``size`` postings, or of a single term."""
-    low, terms = 0, len(starts) - 1
-    while low < terms:
-        high = int(np.searchsorted(starts, starts[low] + size, side="right")) - 1
-        high = min(max(high, low + 1), terms)
-        yield low, high
-        low = high
-
-
-def _gather(
-    shards: Sequence[_Shard], numbers: Sequence[np.ndarray], starts: np.ndarray, low: int, high: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows and frequencies of the terms ``[low, high)``, by term, then row."""
-    heads = starts[low:high] - starts[low]  # the place of each term's next posting
-    rows = np.empty(int(starts[high] - starts[low]), np.int32)
-    frequencies = np.empty(len(rows), np.float32)
-    for shard, known in zip(shards, numbers, strict=True):
-        first, last = np.searchsorted(known, [low, high])
-        terms, offsets = known[first:last] - low, shard.offsets[first : last + 1]
-        counts, begin, end = np.diff(offsets), int(offsets[0]), int(offsets[-1])
-        targets = np.repeat(heads[terms] - (offsets[:-1] - begin), counts) + np.arange(end - begin)
-        rows[targets] = shard.rows[begin:end] + np.int32(shard.first_row)
-        frequencies[targets] = shard.frequencies[begin:end]
-        heads[terms] += counts
-    return rows, frequencies
-
-
-def _npy_header(handle: Any, dtype: type, length: int) -> None:
-    description = {
-        "descr": np.lib.format.dtype_to_descr(np.dtype(dtype)),
-        "fortran_order": False,
-        "shape": (length,),
-    }
-    np.lib.format.write_array_header_1_0(handle, description)

@@ -29,7 +29,7 @@ def postings_of(
     holding = np.array([len(held) for held in rows])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(bm25s_build, "RANKS", ranks)
-        bests = bm25s_build._bests(scores, holding)
+        bests = bm25s_build._bests(scores, np.cumsum([0, *holding]))
     arrays = {
         bm25s_build.DATA: scores,
         bm25s_build.INDICES: np.concatenate(rows).astype(np.int32),
