@@ -237,14 +237,14 @@ BIAS = Forest(
 
 
 def _findings(rows: DataFrame) -> list[Finding]:
-    """Return what each kind's pool covers, whether kind matters, and the verdict on a new run."""
+    """Return whether kind matters, what each kind's pool covers, and the verdict on a new run."""
     findings = []
     for _, own in rows.groupby("collection", sort=False):
-        if own["measure"].eq("relevant documents").any():
-            findings.append(Finding(_covered(own)))
         answers = own.query("statistic == 'effect of kind'")["answer"].value_counts()
         if len(answers):
             findings.append(_kind_matters({one: int(answers.get(one, 0)) for one in KindAnswer}))
+        if own["measure"].eq("relevant documents").any():
+            findings.append(Finding(_covered(own)))
         for record in records_of(own, ["collection", "measure", "run"], "run != ''"):
             if "predicted" in record.rows:
                 leads = own.query(f"measure == '{record.keys['measure']}'")
