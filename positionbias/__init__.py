@@ -11,6 +11,7 @@ training groups → model → re-ranked Run → measures → report; a model's t
 from __future__ import annotations
 
 import os
+from importlib import import_module as _import
 
 from positionbias import ops
 from positionbias.engine.threads import let_threads_sleep
@@ -74,9 +75,7 @@ def __getattr__(name: str) -> Any:
         return __dir__()
     if not (module := module_of(name)):
         raise AttributeError(f"module 'positionbias' has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(module), name)
+    return getattr(_import(module), name)
 
 
 def __dir__() -> list[str]:

@@ -28,6 +28,8 @@ from positionbias.ranking.config import Computing
 try:
     from sentence_transformers.base.evaluation import BaseEvaluator
     from transformers import TrainerCallback, TrainerControl, TrainerState
+
+    from positionbias.models.sbert import wrap_library_model
 except ModuleNotFoundError as error:
     if str(error.name).partition(".")[0] != "sentence_transformers":
         raise
@@ -139,8 +141,6 @@ class PositionBiasEvaluator(BaseEvaluator):
         Raises:
             InputError: not one of the library's models, or scores that are not finite.
         """
-        from positionbias.models.sbert import wrap_library_model
-
         name = self.name or "model"
         with _modes_kept(model):
             audited = System(name, model=wrap_library_model(model, name))

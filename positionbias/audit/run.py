@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,17 @@ import pandas
 from positionbias.audit.answers import Verdict
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.evidence import MEASURED, Rule, collection_terms, error_note, model_rule
-from positionbias.audit.limits import Check, Outcome, exit_code, headline, overall, sentence
+from positionbias.audit.limits import (
+    Check,
+    Outcome,
+    checks_of,
+    exit_code,
+    headline,
+    overall,
+    sentence,
+)
 from positionbias.audit.measured import Given, given_in
-from positionbias.audit.settings import ANSWERS, TERMS, Audited, AuditSettings
+from positionbias.audit.settings import ANSWERS, TERMS, Audited, AuditSettings, Limits
 from positionbias.audit.systems import RotatedRun, System, Task, retriever_of
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import PositionBiasError, SettingError
@@ -162,6 +170,27 @@ def run_audit(
         packages=("numpy", "torch", USUAL_WORDS),
         host=engine.host,
     )
+
+
+def run_check(
+    collection: CollectionLike,
+    runs: Sequence[RunLike],
+    limits: Limits,
+    audited: Audited,
+    settings: AuditSettings,
+    computing: Computing,
+    engine: Engine,
+) -> Checked:
+    """Hold the systems that are named to limits; what no limit is on is not measured.
+
+    Raises:
+        SettingError: settings that do not go together.
+        InputError: what cannot be read, or a model whose scores are no finite numbers.
+    """
+    rotation = settings.rotation and limits.max_movement is not None
+    needed = replace(settings, rotation=rotation, lengths=(), describe=False)
+    results = run_audit(collection, runs, audited, needed, computing, engine)
+    return Checked(checks_of(results.answers, limits, settings.measure), results)
 
 
 def keep(results: Audit, *, texts: bool) -> None:

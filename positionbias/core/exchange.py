@@ -22,6 +22,13 @@ _NAMES = {
 }
 
 
+def ir_measures_library() -> Any:
+    """Return ir_measures, which takes a while to load."""
+    import ir_measures
+
+    return ir_measures
+
+
 def _check_frame(frame: Any, source: str) -> None:
     """Check that an object is a data frame.
 

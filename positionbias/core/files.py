@@ -211,15 +211,20 @@ def decompressed(stream: io.BufferedReader, source: str) -> IO[bytes]:
     return _unpacked(stream, source, close_packed=False)
 
 
+def zstandard() -> Any:
+    """Return the package zstandard, which some machines lack; most files never need it."""
+    import zstandard
+
+    return zstandard
+
+
 def _unpacked(stream: io.BufferedReader, source: str, *, close_packed: bool) -> IO[bytes]:
     magic = stream.peek(4)[:4]
     if magic[:2] == b"\x1f\x8b":
         new_frame: Callable[[], Any] = partial(zlib.decompressobj, zlib.MAX_WBITS | 16)
         size = 1 << 15
     elif magic == b"\x28\xb5\x2f\xfd":
-        import zstandard  # some machines have none, and no such files
-
-        new_frame, size = zstandard.ZstdDecompressor().decompressobj, 1 << 10
+        new_frame, size = zstandard().ZstdDecompressor().decompressobj, 1 << 10
     else:
         return stream
     reader = _Unpacked(stream, source, new_frame, size, close_packed=close_packed)

@@ -201,25 +201,22 @@ def step(description: str, total: int | None, *, unit: str = "items") -> Iterato
         finally:
             lines.end()
         return
-    from rich import console
-    from rich import progress as rich_progress
+    from rich import console, progress
 
-    class Rate(rich_progress.ProgressColumn):
-        def render(self, task: rich_progress.Task) -> str:  # type: ignore[override]
+    class Rate(progress.ProgressColumn):
+        def render(self, task: progress.Task) -> str:  # type: ignore[override]
             return f"{task.speed or 0:,.0f} {unit}/s"
 
     columns = (
-        rich_progress.TextColumn("{task.description}", markup=False),
-        rich_progress.BarColumn(bar_width=24),
-        rich_progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.description}", markup=False),
+        progress.BarColumn(bar_width=24),
+        progress.MofNCompleteColumn(),
         Rate(),
-        rich_progress.TimeRemainingColumn(),
-        rich_progress.TextColumn("{task.fields[note]}", markup=False),
+        progress.TimeRemainingColumn(),
+        progress.TextColumn("{task.fields[note]}", markup=False),
     )
     with (
-        rich_progress.Progress(
-            *columns, console=console.Console(file=unguarded(sys.stderr))
-        ) as bar,
+        progress.Progress(*columns, console=console.Console(file=unguarded(sys.stderr))) as bar,
         guarded_streams(),
     ):
         task = bar.add_task(neutral(description), total=total, note="")

@@ -14,7 +14,13 @@ import pandas
 
 from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.exchange import Form, frame_rows, in_form, rows_by_query
+from positionbias.core.exchange import (
+    Form,
+    frame_rows,
+    in_form,
+    ir_measures_library,
+    rows_by_query,
+)
 from positionbias.core.files import byte_writer
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.publish import atomic_file
@@ -144,9 +150,7 @@ class Qrels(list[Qrel]):
 
     def itertuples(self) -> Iterator[ir_measures.Qrel]:
         """Yield an ``ir_measures.Qrel`` for each judgement: ir_measures reads a frame so."""
-        import ir_measures
-
-        return (ir_measures.Qrel(*qrel) for qrel in self)
+        return (ir_measures_library().Qrel(*qrel) for qrel in self)
 
     def save(self, path: Place, *, overwrite: bool = False) -> Path:
         """Write the judgements in TREC's form, gzipped for ``.gz``; return their path.

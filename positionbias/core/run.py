@@ -16,7 +16,13 @@ import numpy as np
 import pandas
 
 from positionbias.core.errors import InputError, check_type
-from positionbias.core.exchange import Form, frame_rows, in_form, rows_by_query
+from positionbias.core.exchange import (
+    Form,
+    frame_rows,
+    in_form,
+    ir_measures_library,
+    rows_by_query,
+)
 from positionbias.core.places import Place, input_place, output_place
 from positionbias.core.rank_order import Ranking, ordered, ranked
 from positionbias.core.run_files import (
@@ -204,11 +210,10 @@ class Run(Mapping[str, Ranking]):
         """Yield an ``ir_measures.ScoredDoc`` for each pair, best first and strictly decreasing:
         ir_measures reads a frame so.
         """
-        from ir_measures import ScoredDoc
-
+        scored = ir_measures_library().ScoredDoc
         for ranking in self.rankings():
             scores = strictly_decreasing(ranking.scores).tolist()
-            yield from map(ScoredDoc, repeat(ranking.query_id), ranking.passage_ids, scores)
+            yield from map(scored, repeat(ranking.query_id), ranking.passage_ids, scores)
 
     def save(self, path: Place, *, overwrite: bool = False) -> Path:
         """Write the run in TREC's form, strictly decreasing within each query, gzipped for ``.gz``;

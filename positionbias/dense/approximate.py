@@ -25,17 +25,11 @@ from positionbias.dense.settings import Ann, AnnSettings
 from positionbias.dense.similarity import inner_products
 from positionbias.dense.vectors import Vectors
 from positionbias.firststage.kept_index import open_or_build
+from positionbias.models.libraries import faiss_library
 
 INDEX = "index.faiss"
 _TRAINED_ON = 50  # vectors per list to learn its centroid
 _SEARCHED = 256  # queries at once
-
-
-def _faiss() -> Any:
-    """Return faiss, whose stubs are incomplete."""
-    import faiss
-
-    return faiss
 
 
 class AnnIndex:
@@ -45,7 +39,7 @@ class AnnIndex:
 
     def __init__(self, folder: Path) -> None:
         try:
-            self.index: Any = _faiss().read_index(str(folder / INDEX))
+            self.index: Any = faiss_library().read_index(str(folder / INDEX))
         except RuntimeError as error:  # faiss raises this for any fault
             raise bad_input(
                 folder / INDEX,
@@ -61,7 +55,7 @@ class AnnIndex:
         """Search like ``exact_search``, but only the passages that the index finds, which may be
         fewer than ``depth``.
         """
-        faiss = _faiss()
+        faiss = faiss_library()
         asked = (
             faiss.SearchParametersHNSW(efSearch=settings.width(depth))
             if kind == "hnsw"
@@ -121,7 +115,7 @@ def open_ann(vectors: Vectors, kind: Ann, settings: AnnSettings) -> AnnIndex:
 
 
 def _build(vectors: Vectors, kind: Ann, settings: AnnSettings, folder: Path) -> None:
-    faiss, made = _faiss(), settings.built_with(kind, len(vectors))
+    faiss, made = faiss_library(), settings.built_with(kind, len(vectors))
     stored = "SQfp16" if vectors.precision == "float16" else "Flat"
     layout = f"HNSW{made['links']}" if kind == "hnsw" else f"IVF{made['lists']}"
     with _threads(settings.threads), step(f"building {kind}", len(vectors), unit="vectors") as bar:
@@ -152,7 +146,7 @@ def _build(vectors: Vectors, kind: Ann, settings: AnnSettings, folder: Path) -> 
 @contextmanager
 def _threads(count: int) -> Iterator[None]:
     """Run faiss on so many threads."""
-    faiss = _faiss()
+    faiss = faiss_library()
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(count)
     try:

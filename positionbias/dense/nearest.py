@@ -35,6 +35,7 @@ from positionbias.dense.similarity import (
     pair_scores,
 )
 from positionbias.engine.ahead import ahead
+from positionbias.models.libraries import faiss_library
 from positionbias.models.transfer import send
 
 Block = tuple[np.ndarray, np.ndarray]  # numbers (n,) int64, vectors (n, dim)
@@ -184,10 +185,9 @@ class _Search:
         ``(t, width)`` each.
         """
         if self.by_faiss:
-            from faiss import METRIC_INNER_PRODUCT, knn
-
+            faiss = faiss_library()
             own, count = self.factors[tests], min(width, len(factors))
-            made = knn(own.numpy(), factors.numpy(), count, metric=METRIC_INNER_PRODUCT)
+            made = faiss.knn(own.numpy(), factors.numpy(), count, metric=faiss.METRIC_INNER_PRODUCT)
             return torch.from_numpy(made[0]), torch.from_numpy(made[1])
         columns = max(1, self.room.cells // len(tests))
         values = torch.empty((len(tests), 0), device=self.device)

@@ -20,7 +20,7 @@ from positionbias.models.token_rows import TokenRows
 from positionbias.models.transfer import Fetched
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.config import RankingConfig
-from positionbias.ranking.loading import Elsewhere
+from positionbias.ranking.loading import Elsewhere, Loading
 
 _SIMILARITIES = ("cosine", "dot")
 _Encode = Callable[[Sequence[Any]], tuple[Tensor, Tensor]]
@@ -139,6 +139,11 @@ class EncoderElsewhere:
 
     load: Elsewhere
     config: RankingConfig
+
+    @staticmethod
+    def of(loading: Loading, model: Checkpoint, config: RankingConfig) -> EncoderElsewhere:
+        """Return how to get a model that was loaded so."""
+        return EncoderElsewhere(Elsewhere.of(loading, model), config)
 
     def __call__(self) -> SingleVectors:
         return SingleVectors(self.load(), self.config)

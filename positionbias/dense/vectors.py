@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -38,9 +38,7 @@ from positionbias.core.splitter import remark_other_splitter
 from positionbias.dense.nearest import Block
 from positionbias.dense.vector_blocks import stored_blocks
 from positionbias.engine.per_process import PerProcess
-
-if TYPE_CHECKING:
-    from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.checkpoint import Checkpoint, shape_of
 
 KIND = "vectors"
 SHARDS, IDS = "vectors", "ids.arrow"
@@ -244,8 +242,6 @@ class Vectors(Shown):
         Raises:
             InputError: they are another model's or another collection's.
         """
-        from positionbias.models.checkpoint import shape_of
-
         remark_other_splitter(self.path, self.manifest.versions)
         of = self.manifest.input("model")
         wanted = checkpoint.manifest.checksum

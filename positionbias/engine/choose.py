@@ -135,13 +135,12 @@ def open_engine(
 
         place = processes(workers, long=threads is not None)
     else:
-        from positionbias.engine.ray import in_order_of_long, ray_tasks
-        from positionbias.engine.ray_gpus import in_order_on_gpus
+        from positionbias.engine import ray, ray_gpus
 
-        in_order: Callable[..., Any] | None = in_order_on_gpus if gpus else None
+        in_order: Callable[..., Any] | None = ray_gpus.in_order_on_gpus if gpus else None
         if threads is not None:
-            in_order = partial(in_order_of_long, threads=threads, gpus=gpus)
-        place = ray_tasks(workers, address, in_order)
+            in_order = partial(ray.in_order_of_long, threads=threads, gpus=gpus)
+        place = ray.ray_tasks(workers, address, in_order)
     with place as map_shards:
         yield map_shards
 

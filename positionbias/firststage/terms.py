@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from bm25s.stopwords import STOPWORDS_EN
+from Stemmer import Stemmer
 
 from positionbias.text.clusters import bigrams, with_clusters
 
@@ -39,9 +40,7 @@ class Analyzer:
     """
 
     def __init__(self) -> None:
-        import Stemmer
-
-        self._stem = Stemmer.Stemmer("english", 0).stemWord  # 0: no cache, as ours is below
+        self._stem = Stemmer("english", 0).stemWord  # 0: no cache, as ours is below
         self._terms: dict[str, str | None] = dict.fromkeys(STOPWORDS_EN)
 
     def words(self, text: str) -> list[str]:

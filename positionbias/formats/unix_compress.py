@@ -10,6 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import IO, TypeVar, cast
 
+import ncompress
+
 from positionbias.core.budgets import check_ratio
 from positionbias.core.errors import InputError, bad_input
 
@@ -65,8 +67,6 @@ def open_lzw(stream: IO[bytes], source: str) -> IO[bytes]:
     Raises:
         InputError: not in this form, damaged, or over the ratio budget.
     """
-    import ncompress
-
     # the caller reads and closes it
     plain = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
     try:

@@ -66,7 +66,6 @@ def open_semantic(encoder: Encoder, threshold: float | None) -> Semantic:
     """
     with models_extra("--detector semantic, or both", "give --detector lexical"):
         from positionbias.dense.single_vectors import EncoderElsewhere, SingleVectors
-        from positionbias.ranking.loading import Elsewhere
 
         name = encoder.encoder or ENCODER
         if threshold is None and name not in THRESHOLDS:
@@ -76,7 +75,7 @@ def open_semantic(encoder: Encoder, threshold: float | None) -> Semantic:
                 "posbias leakage label"
             )
         model, config = encoder.loading(), encoder.config
-        elsewhere = EncoderElsewhere(Elsewhere.of(encoder.loading, model), config)
+        elsewhere = EncoderElsewhere.of(encoder.loading, model, config)
         here = SingleVectors(model, config, flag="--encoder")
         cosine = THRESHOLDS[name] if threshold is None else threshold
         basis = "as given: precision unknown" if threshold is not None else LABELLED

@@ -101,8 +101,7 @@ def _compiled(backbone: Any, names: tuple[str, ...], *, cls_only: bool) -> Any:
     """Return the compiled model of inputs ``(n, length)`` in the order of ``names``, for as many
     threads as torch has.
     """
-    from openvino.frontend import FrontEndManager
-    from openvino.frontend.pytorch.ts_decoder import TorchScriptPythonDecoder
+    import openvino.frontend.pytorch.ts_decoder
 
     with (
         warnings.catch_warnings(),
@@ -113,10 +112,10 @@ def _compiled(backbone: Any, names: tuple[str, ...], *, cls_only: bool) -> Any:
         # transformers compares lengths in Python, which do not matter here
         warnings.simplefilter("ignore")
         example = tuple(torch.ones(2, 16, dtype=torch.int64) for _ in names)
-        decoder = TorchScriptPythonDecoder(
+        decoder = openvino.frontend.pytorch.ts_decoder.TorchScriptPythonDecoder(
             _Named(backbone, names, cls_only=cls_only).eval(), example_input=example
         )
-        frontend = FrontEndManager().load_by_framework("pytorch")
+        frontend = openvino.frontend.FrontEndManager().load_by_framework("pytorch")
         model = frontend.convert(frontend.load(decoder))
     threads = torch.get_num_threads()
     settings: Mapping[str, Any] = {

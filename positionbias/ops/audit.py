@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.audit.settings import Audited, AuditSettings, Limits, ModelLike
@@ -188,14 +187,6 @@ def check(
         Limits on position bias: pass (1 system).
         words: passes --max-response 0.05 ...
     """
-    from positionbias.audit.limits import checks_of
-    from positionbias.audit.run import Checked, run_audit
+    from positionbias.audit.run import run_check
 
-    needed = replace(  # what no limit is on is not measured
-        settings,
-        rotation=settings.rotation and limits.max_movement is not None,
-        lengths=(),
-        describe=False,
-    )
-    results = run_audit(collection, runs, audited, needed, computing, engine)
-    return Checked(checks_of(results.answers, limits, settings.measure), results)
+    return run_check(collection, runs, limits, audited, settings, computing, engine)

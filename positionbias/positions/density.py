@@ -13,9 +13,10 @@ sentences, sentence k has the mass from k/n to (k + 1)/n.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -112,10 +113,12 @@ class Density:
     def cumulative(self, x: float) -> float:
         """Return the mass below ``x``."""
         if self.shape == "histogram":
-            import numpy as np
-
-            sums = np.cumsum([0.0, *self.counts])
-            return float(np.interp(x, self.edges, sums / sums[-1]))
+            if not self.edges[0] < x < self.edges[-1]:
+                return float(x >= self.edges[-1])
+            sums, place = [0.0, *accumulate(self.counts)], bisect_right(self.edges, x) - 1
+            low, high = self.edges[place : place + 2]
+            before, after = (sums[at] / sums[-1] for at in (place, place + 1))
+            return (after - before) / (high - low) * (x - low) + before
         if self.shape == "end":
             return 1 - self._front(1 - x)
         if self.shape == "middle":  # the front's density, folded

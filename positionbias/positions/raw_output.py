@@ -21,11 +21,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple
+from typing import IO, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from positionbias.core.files import zstandard
 from positionbias.core.seal import as_signed, signed
 
 Counts = Mapping[str, Mapping[str, int]]  # by what is counted
@@ -49,14 +50,8 @@ def pack(data: bytes, packing: Packing | None) -> bytes:
         packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, 31)
         return packer.compress(data) + packer.flush()
     if packing == "zstd":
-        return _zstandard().ZstdCompressor().compress(data)
+        return zstandard().ZstdCompressor().compress(data)
     return data
-
-
-def _zstandard() -> Any:
-    import zstandard  # some machines have none
-
-    return zstandard
 
 
 def unpack(data: bytes, packing: Packing | None) -> bytes:
@@ -69,10 +64,10 @@ def unpack(data: bytes, packing: Packing | None) -> bytes:
         if packing == "gzip":
             return zlib.decompress(data, 31)
         if packing == "zstd":
-            zstandard = _zstandard()
+            library = zstandard()
             try:
-                return zstandard.ZstdDecompressor().decompress(data)
-            except zstandard.ZstdError as error:
+                return library.ZstdDecompressor().decompress(data)
+            except library.ZstdError as error:
                 raise ValueError(str(error)) from error
     except zlib.error as error:
         raise ValueError(str(error)) from error

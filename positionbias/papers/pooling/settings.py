@@ -49,9 +49,6 @@ class PoolingSettings:
             raise SettingError(
                 f"--task: wanted at least one, each name once; found {found}; give each once"
             )
-        from positionbias.pooling.scores import pool_measures  # needs arrays
-
-        pool_measures(self.pools.measures)
         opened = (PoolingTask(name, *map(input_place, places)) for name, *places in self.tasks)
         object.__setattr__(self, "tasks", tuple(opened))
 
