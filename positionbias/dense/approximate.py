@@ -22,10 +22,9 @@ from positionbias.core.progress import step
 from positionbias.core.rank_order import order_by_score
 from positionbias.dense.exact import Found
 from positionbias.dense.settings import Ann, AnnSettings
-from positionbias.dense.similarity import inner_products
+from positionbias.dense.similarity import faiss_library, inner_products
 from positionbias.dense.vectors import Vectors
 from positionbias.firststage.kept_index import open_or_build
-from positionbias.models.libraries import faiss_library
 
 INDEX = "index.faiss"
 _TRAINED_ON = 50  # vectors per list to learn its centroid

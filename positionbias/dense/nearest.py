@@ -32,10 +32,10 @@ from positionbias.dense.similarity import (
     UNIT,
     Similarity,
     check_width,
+    faiss_library,
     pair_scores,
 )
 from positionbias.engine.ahead import ahead
-from positionbias.models.libraries import faiss_library
 from positionbias.models.transfer import send
 
 Block = tuple[np.ndarray, np.ndarray]  # numbers (n,) int64, vectors (n, dim)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,6 +17,13 @@ NOT_FINITE = (
 UNIT = 2.0**-24  # the relative error of rounding to float32
 LONGEST = 1e19  # a length whose squares float32 can add up
 PAIRS = 128  # at once: their products stay in the processor's cache
+
+
+def faiss_library() -> Any:
+    """Return faiss, whose stubs are incomplete."""
+    import faiss
+
+    return faiss
 
 
 def pair_scores(first: np.ndarray, second: np.ndarray, similarity: Similarity) -> np.ndarray:

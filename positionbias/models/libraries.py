@@ -1,5 +1,5 @@
-"""Libraries that only some models and searches need. Those that open models of others take seconds
-to load, so a model of ours loads none.
+"""The libraries that open models of others. They take seconds to load, so a model of ours loads
+none.
 """
 
 from __future__ import annotations
@@ -12,13 +12,6 @@ def transformers_library() -> Any:
     import transformers
 
     return transformers
-
-
-def faiss_library() -> Any:
-    """Return faiss, whose stubs are incomplete."""
-    import faiss
-
-    return faiss
 
 
 def sentence_transformers_library() -> Any:

@@ -155,5 +155,5 @@ def test_no_passage_no_score() -> None:
     ],
 )
 def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None:
-    with pytest.raises(SettingError, match=rf"^{named}: .*({list(change.values())[0]})"):
+    with pytest.raises(SettingError, match=rf"^{named}: .*({next(iter(change.values()))})"):
         TKConfig(**change)
