@@ -330,7 +330,7 @@ class Workspace:
     def remedied(self, place: Path, model: Path, remedy: AnyRemedy) -> None:
         """Return the model with a remedy at inference."""
         settings: JsonObject = {"remedy": str(remedy)}
-        manifest = self.manifest(place, "checkpoint", "debias-model", settings, {"model": model})
+        manifest = self.manifest(place, "checkpoint", "remedy", settings, {"model": model})
         save_remedied(place, load_checkpoint(model), remedy, manifest, overwrite=True)
 
     @step("move-{model.name}-on-{split}", "moved/{model.name}-on-{split}")

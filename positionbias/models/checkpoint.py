@@ -312,7 +312,7 @@ def debias_model(
     manifest = Manifest(
         kind=KIND,
         name="",
-        command="debias-model",
+        command="remedy",
         inputs=(input_ref("model", base.path, base.manifest.checksum, artefact=place),),
         licence=base.manifest.licence,
         versions=package_versions("torch"),
@@ -325,7 +325,7 @@ def debias_model(
         if isinstance(wanted, Remedy)
         else {"tokens in each part that attention is evened out over": wanted.basket}
     )
-    return Written(place, rows=counted_rows("debias-model", counted, model=name))
+    return Written(place, rows=counted_rows("remedy", counted, model=name))
 
 
 def _load_remedied(

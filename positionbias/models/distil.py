@@ -224,7 +224,7 @@ def _manifest(
     return Manifest(
         kind="vectors",
         name=out.name.partition(".")[0],
-        command="vectors distil",
+        command="vectors",
         settings=settings,
         inputs=(input_ref("encoder", folder, model_checksum(folder), artefact=out), *collected),
         content={"checksum": sha256_file(written), **figures},
@@ -272,5 +272,5 @@ def distil_vectors(
         "words that the encoder cannot read": facts["words_without_pieces"],
     }
     names = "+".join(collection.name for collection in opened)
-    rows = counted_rows("vectors distil", numbers, collection=names, split=split or "train")
+    rows = counted_rows("vectors", numbers, collection=names, split=split or "train")
     return Written(place, rows=rows)

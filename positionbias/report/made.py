@@ -100,7 +100,7 @@ CHANGED = {  # of a collection that is made of another
     "place": "{collection}: {share moved.count:,} passages, {share moved:.1%} with their evidence "
     "moved",
 }
-MADE = ("export", "retrieve", "rerank", "encode", "teach", "debias-model", "vectors distil")
+MADE = ("export", "retrieve", "rerank", "encode", "teach", "remedy", "vectors")
 SHOWN = (
     _presentation("collection", _held, CONTENTS, LENGTHS),
     *(

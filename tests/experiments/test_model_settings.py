@@ -108,7 +108,7 @@ def test_what_training_begins_with(tmp_path: Path) -> None:
     words = ["", "minilm", "distilbert-base-uncased", "vectors.safetensors"]
     assert [model.pretrained for model in named] == words
     manifest = Manifest(
-        kind="vectors", name="vectors", command="vectors distil", settings={"encoder": "minilm"}
+        kind="vectors", name="vectors", command="vectors", settings={"encoder": "minilm"}
     )
     write_manifest(manifest_path(vectors), manifest)
     assert named[3].pretrained == "vectors.safetensors (minilm)"

@@ -274,7 +274,7 @@ def pools(inputs: Inputs, out: Path) -> Sequence[Any]:
 
 
 def models_used(inputs: Inputs, out: Path) -> Sequence[Any]:
-    """What rerank, encode, retrieve, teach, debias-model and vectors distil give, and the quality
+    """What rerank, encode, retrieve, teach, remedy and vectors give, and the quality
     of their runs.
     """
     depth = s.TaughtPassages(candidates=inputs.runs["train"], depth=4)
