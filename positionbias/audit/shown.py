@@ -126,7 +126,8 @@ def _findings(rows: DataFrame) -> list[Finding]:
     several = len({one.system for one in every}) > 1
     for one in every:
         sentences = sentences_of(one.system, one.verdict)[_decides(one) :]
-        start = f"{one.system}: " if several and _decides(one) else ""
+        named = sentences and sentences[0].startswith(one.system)
+        start = f"{one.system}: " if several and _decides(one) and not named else ""
         holds = {Answered.YES: True, Answered.NO: False}.get(_answer(one.verdict))
         if sentences:
             findings.append(Finding(f"{start}{' '.join(sentences)}", holds))
@@ -177,13 +178,13 @@ def _tile(name: str, label: str, verdict: Verdict) -> Tile:
         words += " within what it reads"
     if verdict.within is not None:
         basis.append(f"within what it reads: {verdict.within}")
-    if head is not None:
-        if verdict.margin is not None and head.contrast is not Contrast.WORTH:
+    if head is not None and shown is not None:
+        if verdict.margin is not None and head.contrast is not Contrast.WORTH and not lost:
             beyond = {True: "beyond the ", False: "perhaps within the ", None: ""}[verdict.exceeds]
             basis.append(f"{beyond}margin of {in_unit(verdict.margin, head.unit)}")
-        if head.detectable is not None:
-            basis.append(f"detects {size_of(head.detectable, head.unit)} with 80 % power")
-        basis.append(f"{count(head.queries)} queries")
+        if shown.detectable is not None:
+            basis.append(f"detects {size_of(shown.detectable, shown.unit)} with 80 % power")
+        basis.append(f"{count(shown.queries)} queries")
     if verdict.unread:
         share = percent(verdict.unread)
         basis.append(f"{share} of queries have texts that it does not read to the end")

@@ -64,8 +64,8 @@ _NOTES = (
 @dataclass(slots=True)
 class DenseCounts:
     """The numbers of queries, candidates and queries without a text; of queries with fewer
-    candidates than asked for and available (``short``), and of those that score all passages alike
-    (``tied``). ``own`` are queries that found the passage with their own id.
+    candidates than asked for and available (``short``), and of those that score all their
+    candidates alike (``tied``). ``own`` are queries that found the passage with their own id.
     """
 
     queries: int = 0
@@ -323,8 +323,8 @@ def rank_by_vectors(
         say(f"{counts.empty:,} {of_all} have no text: no candidates")
     if counts.tied:
         say(
-            f"{counts.tied:,} {of_all} score all passages alike: these stand in the order of their "
-            "ids"
+            f"{counts.tied:,} {of_all} score all their candidates alike: these stand in the order "
+            "of their ids"
         )
     if counts.short:
         depth = min(wanted.depth or DENSE_DEPTH, len(opened))
@@ -337,6 +337,6 @@ def rank_by_vectors(
         "candidates": counts.candidates,
         "queries without text": counts.empty,
         "queries with fewer candidates than asked for": counts.short,
-        "queries that score all passages alike": counts.tied,
+        "queries that score all candidates alike": counts.tied,
     }
     return Ranked(name, rows, counts.own)

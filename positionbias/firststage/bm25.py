@@ -147,10 +147,9 @@ def retrieve_run(
         collection, settings, backend=backend, workers=workers, map_shards=map_shards
     )
     run = search(index, queries, depth + wanted.without_own, name=name)
-    own = own_queries(run)
+    own, without = own_queries(run), sum(not one.passage_ids for one in run.rankings())
     if wanted.without_own:
         run = Run(name, (without_own(ranking, depth) for ranking in run.rankings()))
-    without = sum(not ranking.passage_ids for ranking in run.rankings())
     with atomic_file(out, overwrite=overwrite) as partial:
         manifest = Manifest(
             kind="run",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from positionbias.audit.answers import (
+    Contrast,
     Preference,
     Question,
     Verdict,
@@ -83,6 +84,29 @@ def test_what_is_open_is_never_good_news() -> None:
     small = changed(margin=0.4)  # the interval reaches into it
     assert small.basis[0] == f"perhaps within the margin of 40{NBSP}%"
     assert changed(preference=Preference.NONE, unread=None, effects=[]).tone is Tone.GOOD
+
+
+def test_the_basis_of_a_loss_is_in_the_unit_of_its_effect() -> None:
+    whole = invented_audit.effect(Contrast.ENDS, "worth", -0.6, 0.05)
+    quality = invented_audit.effect(Contrast.ENDS, "nDCG@10", -0.2, 0.1, queries=40)
+    lost = changed(
+        preference=Preference.UNREAD, within=Preference.NONE, reads=50.0, effects=[whole, quality]
+    )
+    assert plain(lost.effect) == "−0.200 [−0.300, −0.100] nDCG@10"
+    assert lost.basis[:3] == [
+        "within what it reads: no preference",
+        "detects 0.140 nDCG@10 with 80 % power",
+        "40 queries",
+    ]
+
+
+def test_several_systems_are_named_once_each() -> None:
+    lost = replace(
+        invented_audit.passage_verdict(0.9), preference=Preference.UNREAD, within=Preference.NONE
+    )
+    figures = [Figures(name, RERANKER, lost) for name in ("short", "other")]
+    rows = SHOWN.own(invented_audit.collected(figures).rows)
+    assert all(finding.text.count("short:") <= 1 for finding in SHOWN.findings(rows))
 
 
 def test_a_run_alone_is_told_to_bring_another() -> None:
