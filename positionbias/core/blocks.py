@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,6 @@ from positionbias.core.files import input_errors, open_bytes
 from positionbias.core.input_state import file_mark
 
 BLOCK_BYTES = 16 << 20
-_BOM = b"\xef\xbb\xbf"
 _SCAN = 1 << 16
 
 
@@ -78,8 +78,8 @@ class Block:
             InputError: not UTF-8; the line and the byte are named.
         """
         data = self.read()
-        if self.start == 0 and data.startswith(_BOM):
-            data = data[len(_BOM) :]
+        if self.start == 0 and data.startswith(BOM_UTF8):
+            data = data[len(BOM_UTF8) :]
         try:
             return data.decode()
         except UnicodeDecodeError as error:

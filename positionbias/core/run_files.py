@@ -8,6 +8,7 @@ number. Lines at the head that begin with "# ", as ir_metadata's, are skipped.
 from __future__ import annotations
 
 import math
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,7 +38,6 @@ _TYPES = {
 _FEW = ("query", "iteration", "tag")
 _KEPT = ["query", "passage", "score", "tag"]
 _LARGEST = float(np.finfo(np.float32).max)
-_BOM = b"\xef\xbb\xbf"
 
 
 class Rankings(NamedTuple):
@@ -220,7 +220,7 @@ def _table(block: Block) -> pa.Table:
     """Return a block's lines as columns, each of one chunk."""
     data = block.read()
     if block.start == 0:
-        data = data.removeprefix(_BOM)
+        data = data.removeprefix(BOM_UTF8)
         while data.startswith(b"# "):
             data = data.partition(b"\n")[2]
     table = None if b"\t" in data and b" " in data else _plain(data)

@@ -7,6 +7,7 @@ identifies the format.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -72,7 +73,7 @@ def read_queries(path: Path | str) -> list[Query]:
     path = Path(path)
     with input_errors(path, wanted="queries"), open_bytes(path) as handle:
         start = handle.read(1 << 12)
-    if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
+    if start.removeprefix(BOM_UTF8).lstrip().startswith(b"<"):
         return read_topics(path)
     return [
         Query(query_id, text)

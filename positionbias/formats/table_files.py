@@ -15,6 +15,7 @@ import glob
 import io
 import json
 import re
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -38,7 +39,6 @@ from positionbias.formats.trec_import import split_and_name
 
 _BATCH_ROWS = 4_096
 _BLOCK = 1 << 20  # bytes of text held in memory
-_BOM = b"\xef\xbb\xbf"
 _TSV = re.compile(r"\.(tsv|tab)(\.gz|\.zst)?$")
 _IN_FOLDERS = re.compile(r"\.(csv|tsv|tab|jsonl|ndjson|parquet)(\.gz|\.zst)?$")
 HUB = "hf:"  # before the name of a data set of the Hub
@@ -162,7 +162,7 @@ def open_table(source: Any, split: str = "") -> Table:
 
 def _open_file(path: Path) -> Table:
     with input_errors(path, wanted="a table"), open_bytes(path) as handle:
-        head = handle.read(1 << 12).removeprefix(_BOM).lstrip()
+        head = handle.read(1 << 12).removeprefix(BOM_UTF8).lstrip()
     if not head:
         raise bad_input(path, wanted="a table", found="an empty file", do="check the path")
     if head.startswith(b"PAR1"):

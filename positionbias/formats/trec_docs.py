@@ -19,6 +19,7 @@ from __future__ import annotations
 import codecs
 import json
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -42,7 +43,6 @@ _DOCNO, _DOCNO_END = (
     re.compile(r"</DOCNO\s*>", re.IGNORECASE),
 )
 _TAG_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z")
-_BOM = b"\xef\xbb\xbf"
 _CONTROLS = "posbias-latin-1-controls"
 
 
@@ -103,7 +103,7 @@ class Reading:
 
 def recognise(head: bytes) -> str | None:
     """Identify the kind of documents in a file by its first bytes; None if unknown."""
-    head = head.removeprefix(_BOM).lstrip()
+    head = head.removeprefix(BOM_UTF8).lstrip()
     if head[:1] == b"{" and b'"' in head:
         return "wapo"
     if head[:1] == b"<" and DOC_START.search(head):
@@ -131,7 +131,7 @@ def read_documents(
 
 def _sgml(block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Passage]:
     data = block.read()
-    at = len(_BOM) if block.start == 0 and data.startswith(_BOM) else 0
+    at = len(BOM_UTF8) if block.start == 0 and data.startswith(BOM_UTF8) else 0
     opened: re.Match[bytes] | None = None
     for tag in _DOC_TAG.finditer(data):
         if not tag[1] and opened is None:

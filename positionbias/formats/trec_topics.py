@@ -16,6 +16,7 @@ too (type). White space collapses, and references are resolved as in ``formats.m
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -140,7 +141,7 @@ def _form(data: bytes) -> str:
     """Return the form: tagged, xml or lines. Text that starts with a tag, without a tab in its
     first line, is marked up.
     """
-    start = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    start = data.removeprefix(BOM_UTF8).lstrip()
     if start[:1] != b"<" or b"\t" in start.partition(b"\n")[0].rstrip():
         return "lines"
     return "tagged" if _TOP.search(data.decode("latin-1")) else "xml"

@@ -5,6 +5,7 @@ content.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,4 +117,4 @@ def _split_of(
 def _marked_up(file: Path) -> bool:
     """Return True if a file holds topics in tags, not lines."""
     with input_errors(file, wanted="queries"), open_bytes(file) as handle:
-        return handle.read(4_096).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<"
+        return handle.read(4_096).removeprefix(BOM_UTF8).lstrip()[:1] == b"<"

@@ -15,6 +15,7 @@ json. Blank lines stay.
 from __future__ import annotations
 
 import json
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -34,7 +35,6 @@ from positionbias.positions.settings import RAW_FORMATS, RawFormat
 
 _ENDINGS: dict[str, RawFormat] = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _HEAD = 1 << 20
-_BOM = b"\xef\xbb\xbf"
 _TAB, _NEWLINE, _CR = 9, 10, 13
 _PORTION = 1_000  # lines at a time
 # the first of these in a record
@@ -55,7 +55,7 @@ def format_of(path: Path) -> RawFormat:
         return known
     with input_errors(path, wanted="a raw file"), open_bytes(path) as handle:
         head = handle.read(_HEAD)
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    text = head.removeprefix(BOM_UTF8).lstrip()
     if name.suffix == ".parquet" or head.startswith(b"PAR1"):
         raise _other(path, "Parquet", "import it (posbias import table), and rotate the collection")
     if text.startswith(b"{") and _is_jsonl(text):
@@ -137,7 +137,7 @@ def _check_utf8(block: Block, data: bytes, lines: _Lines) -> None:
 def _lines(block: Block, data: bytes) -> _Lines:
     array = np.frombuffer(data, np.uint8)
     newlines = np.flatnonzero(array == _NEWLINE)
-    begin = len(_BOM) if block.start == 0 and data.startswith(_BOM) else 0
+    begin = len(BOM_UTF8) if block.start == 0 and data.startswith(BOM_UTF8) else 0
     starts = np.concatenate(([begin], newlines + 1))
     ends = np.concatenate((newlines, [len(data)]))
     if starts[-1] >= len(data):  # nothing after the last newline is a line
