@@ -126,10 +126,10 @@ def _findings(rows: DataFrame) -> list[Finding]:
     several = len({one.system for one in every}) > 1
     for one in every:
         sentences = sentences_of(one.system, one.verdict)[_decides(one) :]
-        named = sentences and sentences[0].startswith(one.system)
-        start = f"{one.system}: " if several and _decides(one) and not named else ""
         holds = {Answered.YES: True, Answered.NO: False}.get(_answer(one.verdict))
         if sentences:
+            named = sentences[0].startswith(tuple(f"{one.system}{after}" for after in ":, "))
+            start = f"{one.system}: " if several and not named else ""
             findings.append(Finding(f"{start}{' '.join(sentences)}", holds))
     return findings
 

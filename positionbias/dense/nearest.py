@@ -101,7 +101,7 @@ def nearest(
     neighbours: int,
     memory: float = 1.0,
     similarity: Similarity = "cosine",
-    floor: float | np.ndarray = -np.inf,
+    floor: float = -np.inf,
     device: torch.device | None = None,
 ) -> Neighbours:
     """Find each test's ``neighbours`` (k) nearest vectors with a score of at least ``floor``,
@@ -116,7 +116,7 @@ def nearest(
         neighbours: How many.
         memory: GiB for tiles and products; the tests' own come to it.
         similarity: What is compared.
-        floor: One for all tests or ``(t,)``.
+        floor: The least score.
         device: Where; by default this processor.
 
     Raises:
@@ -140,17 +140,16 @@ class _Search:
         tests: np.ndarray,
         k: int,
         similarity: Similarity,
-        floor: float | np.ndarray,
+        floor: float,
         room: Room,
         device: torch.device,
     ) -> None:
         self.k, self.similarity, self.room, self.device = k, similarity, room, device
+        self.floor = floor
         self.tests = send(np.asarray(tests, np.float32), device)
         self.factors, self.lengths = _factors(self.tests, similarity)
         self.numbers = torch.full((len(tests), k), NO_NUMBER, device=device)
         self.scores = torch.full((len(tests), k), -torch.inf, dtype=torch.float64, device=device)
-        floors = np.broadcast_to(np.asarray(floor, np.float64), len(tests))
-        self.floor = send(np.array(floors), device)
         # of a product, of making unit vectors, and of rounding a score
         steps = (2 * tests.shape[1] + 16) * UNIT
         self.rounding = self.lengths * steps / (1 - steps)
@@ -174,7 +173,7 @@ class _Search:
                     most = values.double() + (self.rounding[part] * reach + UNDERFLOW)[:, None]
                     before = held[0][part - start], held[1][part - start]
                     self._merge(part, before, most, rows, tile, known)
-                    least = torch.maximum(self.scores[part, -1], self.floor[part])
+                    least = self.scores[part, -1].clamp(min=self.floor)
                     left.append(part[most[:, -1] >= least])
                 if width == len(tile):
                     break
@@ -212,7 +211,7 @@ class _Search:
         """Merge candidates, ``rows (t, n)`` of a tile, into what was held before it. ``most`` are
         the highest scores that they may have, falling.
         """
-        needed = torch.maximum(held[1][:, -1], self.floor[tests])[:, None]
+        needed = held[1][:, -1:].clamp(min=self.floor)
         count = int((most >= needed).sum(dim=1).max())
         if not count:
             self.numbers[tests], self.scores[tests] = held
@@ -244,7 +243,7 @@ class _Search:
 
     def found(self) -> Neighbours:
         """Return the nearest of all tiles, down to the floor."""
-        kept = self.scores >= self.floor[:, None]
+        kept = self.scores >= self.floor
         numbers = self.numbers.masked_fill(~kept, NO_NUMBER)
         scores = self.scores.masked_fill(~kept, -torch.inf)
         return Neighbours(numbers.cpu().numpy(), scores.cpu().numpy())

@@ -57,12 +57,13 @@ class DenseQueries:
 
     def cut(self, size: int) -> Iterator[DenseQueries]:
         """Yield parts of at most ``size`` queries, in their order."""
-        vectors = iter(self.vectors)
+        row = 0
         for start in range(0, len(self.ids), size):
             ids = self.ids[start : start + size]
             empty = self.empty.intersection(ids)
-            own = list(islice(vectors, len(ids) - len(empty)))
-            yield DenseQueries(ids, empty, np.array(own).reshape(-1, self.vectors.shape[1]))
+            end = row + len(ids) - len(empty)
+            yield DenseQueries(ids, empty, self.vectors[row:end])
+            row = end
 
     def fingerprint(self) -> str:
         """Return a digest of the queries, by which an interrupted search knows them again."""

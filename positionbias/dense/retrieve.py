@@ -76,9 +76,7 @@ class DenseCounts:
     own: list[str] = field(default_factory=list)
 
     def add(self, ranking: Ranking, depth: int, *, empty: bool) -> None:
-        """Count a ranking, which may have ``depth`` passages."""
-        self.queries += 1
-        self.candidates += len(ranking.passage_ids)
+        """Count what is special of a ranking, which may have ``depth`` passages."""
         self.empty += empty
         self.short += len(ranking.passage_ids) < depth and not empty
         self.tied += len(ranking.scores) > 1 and bool(np.ptp(ranking.scores) == 0)
@@ -179,11 +177,11 @@ def retrieve_dense(
         rankings = _counted(searched, vectors, most, counts)
         if wanted.without_own:
             rankings = (without_own(ranking, depth) for ranking in rankings)
-        queries, pairs = write_rankings(made, name, rankings, overwrite=True)
+        counts.queries, counts.candidates = write_rankings(made, name, rankings, overwrite=True)
         seconds = time.perf_counter() - began
         counted = {
-            "queries": queries,
-            "pairs": pairs,
+            "queries": counts.queries,
+            "pairs": counts.candidates,
             "empty_queries": counts.empty,
             "short_queries": counts.short,
             "tied_queries": counts.tied,
@@ -198,7 +196,6 @@ def retrieve_dense(
             provenance=provenance(device=str(encoder.model.device), seconds=round(seconds, 3)),
         )
         write_manifest(manifest_path(made), manifest)
-    counts.candidates = pairs
     return DenseRetrieved(name, counts, index, seconds)
 
 

@@ -149,14 +149,6 @@ class Vectors(Shown):
         check_count(self.path / IDS, "passage ids", len(self), len(ids))
         return ids
 
-    def id_column(self, first: int, last: int) -> pa.ChunkedArray:
-        """Return the ids of a range of rows."""
-        ids = self._ids
-        begin, end = np.searchsorted(ids.starts, [first, last], side="right").tolist()
-        batches = map(ids.batch, range(begin - 1, min(end, ids.batches)))
-        column = pa.chunked_array([batch.column(0) for batch in batches], pa.string())
-        return column.slice(first - int(ids.starts[begin - 1]), last - first)
-
     def by_descending_id(self) -> np.ndarray:
         """Return the rows in descending order of their ids ``(n,)`` int64: the tie rule. 20 bytes a
         passage, 8 after.
@@ -165,7 +157,8 @@ class Vectors(Shown):
 
     @cached_property
     def _descending(self) -> np.ndarray:
-        return descending_rows(self.id_column(0, len(self)))
+        columns = [self._ids.batch(number).column(0) for number in range(self._ids.batches)]
+        return descending_rows(pa.chunked_array(columns, pa.string()))
 
     def ids_at(self, rows: np.ndarray) -> list[str]:
         """Return the ids of the passages at these rows."""
@@ -173,20 +166,15 @@ class Vectors(Shown):
 
     # -- vectors -----------------------------------------------------------------------------------
 
-    @property
-    def shard_size(self) -> int:
-        """Return the number of vectors of every shard but the last."""
-        return self._shard
-
-    def blocks(self, shards: slice = slice(None)) -> Iterator[Block]:
+    def blocks(self) -> Iterator[Block]:
         """Yield rows ``(n,)`` int64 and their vectors ``(n, dim)`` as stored, by blocks, read and
-        not mapped; perhaps of some shards only.
+        not mapped.
 
         Raises:
             InputError: an incomplete shard.
         """
-        for place in range(len(self.shard_paths))[shards]:
-            path, first = self.shard_paths[place], place * self._shard
+        for place, path in enumerate(self.shard_paths):
+            first = place * self._shard
             for numbers, vectors in stored_blocks([path], rows=self._shard):
                 if vectors.shape != self._shape(first):
                     raise bad_input(
