@@ -14,7 +14,7 @@ import os
 from importlib import import_module as _import
 
 from positionbias import ops
-from positionbias.engine.threads import let_threads_sleep
+from positionbias.core.process import let_threads_sleep
 
 # typing's own costs milliseconds in which ``posbias`` could not yet answer a signal
 TYPE_CHECKING = False

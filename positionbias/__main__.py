@@ -5,9 +5,7 @@
 import os
 import sys
 
-from positionbias.core.system import address_space
-from positionbias.engine.stopping import leave_at_once
-from positionbias.engine.threads import share_the_machine
+from positionbias.core.process import address_space, leave_at_once, share_the_machine
 
 # bytes: with less, libraries wait for threads forever, or end the process with exit codes of their
 # own

@@ -57,10 +57,10 @@ from positionbias.pooling.settings import (
     PoolSettings,
     VerdictSettings,
 )
-from positionbias.positions.density import Density
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import (
     AnswerRange,
+    Density,
     HistogramOptions,
     Matching,
     Placing,

@@ -35,10 +35,9 @@ from positionbias.formats.validation_draw import ValidationDraw
 from positionbias.models.distil import distil
 from positionbias.models.settings import DistilSettings
 from positionbias.models.shapes import BertCatConfig, BertDotConfig, TKConfig
-from positionbias.positions.density import Density
 from positionbias.positions.place import place
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.settings import Placing
+from positionbias.positions.settings import Density, Placing
 from positionbias.training.config import TrainConfig
 
 __all__ = [

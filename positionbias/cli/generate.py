@@ -24,6 +24,7 @@ from positionbias.cli.options import (
 )
 from positionbias.core.operation import Command, Given, Parameter
 from positionbias.core.outcome import Judgement, text_of
+from positionbias.core.process import stopped
 from positionbias.core.progress import say, set_quiet
 from positionbias.core.settings import BY_HAND, REQUIRED, flags_as
 from positionbias.core.terminal import (
@@ -34,7 +35,6 @@ from positionbias.core.terminal import (
     message,
     to_person,
 )
-from positionbias.engine.stopping import stopped
 
 _FEW = 12  # settings; a command with more of them has --config and --print-config
 _JSON = "Print the results as one JSON object."

@@ -16,10 +16,10 @@ import click
 from positionbias import __version__
 from positionbias.cli.generate import JudgedExit
 from positionbias.cli.groups import Commands, LazyGroup, commands_below
+from positionbias.core import process
 from positionbias.core.errors import PositionBiasError, message_of
 from positionbias.core.progress import give_hints
 from positionbias.core.terminal import PLAIN, guard_streams, to_person
-from positionbias.engine import stopping
 
 INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 
@@ -75,7 +75,7 @@ def _past_click() -> Iterator[None]:
     except KeyboardInterrupt as error:
         raise _Stopped from error
     except Exception as error:
-        if stopping.stopped():  # some libraries turn an interrupt into an error of theirs
+        if process.stopped():  # some libraries turn an interrupt into an error of theirs
             raise _Stopped from error
         if isinstance(error, BrokenPipeError):
             raise _ReaderGone from error
@@ -189,9 +189,9 @@ def main(arguments: list[str] | None = None) -> None:
     """
     try:
         code = _answer(arguments)
-        stopping.system_default()
+        process.system_default()
     except KeyboardInterrupt:  # once more, while the first was being reported
-        code = stopping.exit_code()
+        code = process.exit_code()
     _settle_stdout()
     sys.exit(code)
 
@@ -200,7 +200,7 @@ def _answer(arguments: list[str] | None) -> int:
     """Run one command and return its exit code, whatever happens."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        stopping.raise_when_stopped()
+        process.raise_when_stopped()
         _prepare_streams()
         return _run(given)
     except KeyboardInterrupt:
@@ -242,13 +242,13 @@ def _run(arguments: list[str]) -> int:
         return 2
     except (KeyboardInterrupt, click.Abort, _Stopped) as error:
         # click takes it for the end of a prompt
-        if isinstance(error.__cause__, EOFError) and not stopping.stopped():
+        if isinstance(error.__cause__, EOFError) and not process.stopped():
             _complain(
                 f"wanted a whole file; found {error.__cause__ or 'its end too early'}; fetch it "
                 "again"
             )
             return 2
-        if stopping.exit_code() == 130 and sys.stderr.isatty():
+        if process.exit_code() == 130 and sys.stderr.isatty():
             _show("")  # the terminal has written ^C
         # whoever keeps work for the next run has left a note
         notes = getattr(
@@ -257,7 +257,7 @@ def _run(arguments: list[str]) -> int:
             ["nothing half-written was left under a final name"],
         )
         _complain(f"stopped; {notes[0]}")
-        return stopping.exit_code()
+        return process.exit_code()
     except PositionBiasError as error:
         _complain(str(error))
         return error.exit_code

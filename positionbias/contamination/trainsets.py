@@ -25,6 +25,7 @@ from positionbias.core import collection as collections
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.groups import Groups, TrainingGroup, group_queries, write_groups
 from positionbias.core.inputs import CollectionLike
+from positionbias.core.json_text import converted
 from positionbias.core.outcome import Written, hint_groups
 from positionbias.core.places import Place, input_place
 from positionbias.core.progress import track
@@ -32,7 +33,6 @@ from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.rows import Collected
 from positionbias.core.run_files import read_rankings
-from positionbias.core.schema import converted
 from positionbias.core.seeds import choose, keys64
 from positionbias.corpora.drawn_set import drawn_set
 from positionbias.training.negatives import draw_negatives, no_candidates, without

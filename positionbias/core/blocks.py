@@ -16,10 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from positionbias.core.budgets import LINE
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import input_errors, open_bytes
-from positionbias.core.input_state import file_mark
+from positionbias.core.files import LINE, file_mark, input_errors, open_bytes
 
 BLOCK_BYTES = 16 << 20
 _SCAN = 1 << 16

@@ -28,13 +28,12 @@ import pyarrow as pa
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError, StorageError, bad_input, or_closest
 from positionbias.core.files import home, refuse_links
-from positionbias.core.found import how_to_get, names_of
+from positionbias.core.json_text import Count, Name, read_as
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest
-from positionbias.core.places import check_place, first_place, places_of
+from positionbias.core.places import check_place, first_place, how_to_get, names_of, places_of
 from positionbias.core.publish import recover
 from positionbias.core.qrels import Qrels
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.schema import Count, Name, read_as
 from positionbias.core.seal import AGAIN, CACHE, MANIFEST
 from positionbias.core.shards import PASSAGES, ArrowFiles, check_count, read_shard, shard_files
 from positionbias.core.shown import Shown

@@ -21,11 +21,10 @@ import pyarrow.parquet as pq
 from positionbias.core.collection import Collection
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
-from positionbias.core.json_text import JsonObject
+from positionbias.core.json_text import NAME, JsonObject
 from positionbias.core.manifest import Manifest, package_versions, provenance, write_manifest
 from positionbias.core.publish import atomic_folder, resumable_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.schema import NAME
 from positionbias.core.seal import CACHE, MANIFEST, verified
 from positionbias.core.shards import (
     CHECKSUM_MODULUS,

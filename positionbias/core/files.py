@@ -1,4 +1,13 @@
-"""Files: system errors in one line, checksums, plain and compressed streams."""
+"""Files: system errors in one line, checksums, plain and compressed streams, whether an input
+changed while it was read, and limits on what a reader holds or unpacks of one input.
+
+Every published release passes the default limits; environment variables change them.
+
+POSBIAS_MAX_LINE       bytes of a line, and of one value in column-oriented JSON
+POSBIAS_MAX_DOCUMENT   bytes of a file or document held whole: JSON, SQuAD, topics, an SGML or XML
+                       document
+POSBIAS_MAX_RATIO      unpacked bytes for each packed byte
+"""
 
 from __future__ import annotations
 
@@ -11,9 +20,11 @@ import json
 import os
 import shutil
 import stat
+import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -21,9 +32,8 @@ from typing import IO, Any
 
 import platformdirs
 
-from positionbias.core.budgets import DOCUMENT, RATIO, check_ratio
-from positionbias.core.errors import InputError, StorageError, bad_input, near_file
-from positionbias.core.json_text import parse_json
+from positionbias.core.errors import InputError, SettingError, StorageError, bad_input, near_file
+from positionbias.core.json_text import JsonObject, parse_json
 from positionbias.core.seal import verified
 
 _ADVICE = {
@@ -33,6 +43,9 @@ _ADVICE = {
     errno.EPERM: "check the permissions or give another --out",
     errno.EROFS: "give another --out: this file system is read-only",
 }
+FREE_BYTES = 64 << 20  # a file of any size may unpack to this
+_SETTLED = 100_000_000  # nanoseconds
+_KNOWN: dict[tuple[Path, int, int], str] = {}  # digests
 
 
 @contextmanager
@@ -338,3 +351,129 @@ def read_json(path: Path | str, *, what: str = "a JSON file") -> Any:
     except (RecursionError, ValueError) as error:
         # nested beyond Python's stack, a repeated key, or a number of thousands of digits
         raise bad_input(path, wanted=what, found=str(error), do="check the file") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A limit on input: the environment variable that sets it, its default, and what it counts."""
+
+    variable: str
+    default: int
+    of: str
+
+    @property
+    def limit(self) -> int:
+        """Return the variable's value, or the default.
+
+        Raises:
+            SettingError: the variable is not a whole number above 0.
+        """
+        text = os.environ.get(self.variable, "")
+        if not text:
+            return self.default
+        if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text)):
+            raise SettingError(
+                f"${self.variable}: wanted a whole number above 0 ({self.of}); found {text!r}; "
+                f"correct it, or unset it for {self.default:,}"
+            )
+        return int(text)
+
+    def exceeded(
+        self, source: Path | str, *, found: str, line: int | None = None, do: str = ""
+    ) -> InputError:
+        """Return an error about a source over the limit that says how to raise the limit."""
+        wanted = f"at most {self.limit:,} {self.of}"
+        return bad_input(
+            source, line=line, wanted=wanted, found=found, do=f"{do}or raise ${self.variable}"
+        )
+
+
+LINE = Budget("POSBIAS_MAX_LINE", 64 << 20, "bytes a line")
+DOCUMENT = Budget("POSBIAS_MAX_DOCUMENT", 256 << 20, "bytes a document")
+RATIO = Budget("POSBIAS_MAX_RATIO", 200, "unpacked bytes for each packed byte")
+
+
+def check_ratio(source: Path | str, packed: int, unpacked: int, limit: int | None = None) -> None:
+    """Refuse content that unpacks to more than ``FREE_BYTES`` and to more than ``limit`` bytes for
+    each packed byte.
+
+    Raises:
+        InputError: it does.
+    """
+    if unpacked > FREE_BYTES and unpacked > packed * (RATIO.limit if limit is None else limit):
+        found = f"{unpacked:,} or more from {packed:,}"
+        raise RATIO.exceeded(source, found=found, do="check the file, unpack it yourself, ")
+
+
+def _look(path: Path) -> os.stat_result:
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    if not stat.S_ISREG(status.st_mode):
+        what = "a folder" if stat.S_ISDIR(status.st_mode) else "a pipe or device"
+        raise bad_input(path, wanted="a readable file", found=what, do="give a file")
+    return status
+
+
+def content_digest(path: Path | str) -> str:
+    """Return the SHA-256 of a file's bytes, cached by its change time, which no tool can set.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    path = Path(path)
+    status = _look(path)
+    key = (path.absolute(), status.st_size, status.st_ctime_ns)
+    if key in _KNOWN:
+        return _KNOWN[key]
+    began = time.time_ns()
+    try:
+        digest = sha256_file(path)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    # otherwise another write may fall within the same tick of the file system's clock
+    if began - status.st_ctime_ns > _SETTLED:
+        _KNOWN[key] = digest
+    return digest
+
+
+def file_state(path: Path | str) -> JsonObject:
+    """An input file's name, size and SHA-256, for the record of a job.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    path = Path(path)
+    return {"name": path.name, "bytes": _look(path).st_size, "sha256": content_digest(path)}
+
+
+def file_mark(path: Path | str) -> JsonObject:
+    """An input file's name, size and time of change: for parts of a job whose record holds the
+    ``file_state``.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    path = Path(path)
+    status = _look(path)
+    return {"name": path.name, "bytes": status.st_size, "changed": status.st_mtime_ns}
+
+
+@contextmanager
+def unchanged(paths: Iterable[Path | str]) -> Iterator[None]:
+    """Refuse the block's result if a file changed while it was read.
+
+    Raises:
+        InputError: one has changed, or cannot be read.
+    """
+    before = {path: content_digest(path) for path in map(Path, paths)}
+    yield
+    for path, digest in before.items():
+        if content_digest(path) != digest:
+            raise bad_input(
+                path,
+                wanted="a file that stays as it is",
+                found="one that changed while it was read",
+                do="run again",
+            )

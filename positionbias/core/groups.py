@@ -27,7 +27,7 @@ import pyarrow.ipc as ipc
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.json_text import JsonObject
+from positionbias.core.json_text import Count, JsonObject, read_as
 from positionbias.core.manifest import (
     Manifest,
     manifest_path,
@@ -36,7 +36,6 @@ from positionbias.core.manifest import (
     read_manifest,
     write_manifest,
 )
-from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import AGAIN, MANIFEST
 from positionbias.core.shards import (
     CHECKSUM_MODULUS,

@@ -22,10 +22,9 @@ from typing import Any, TypeAlias, TypeVar
 
 from positionbias.core.errors import bad_input, near_file, or_closest
 from positionbias.core.files import read_json
-from positionbias.core.found import names_of
-from positionbias.core.json_text import Json, JsonObject
+from positionbias.core.json_text import Json, JsonObject, read_as
+from positionbias.core.places import names_of
 from positionbias.core.publish import recover, write_json
-from positionbias.core.schema import read_as
 from positionbias.core.seal import (
     AGAIN,
     MANIFEST,
@@ -52,7 +51,7 @@ _TITLED = (
     "tables",
     "teacher-scores",
 )  # kinds whose names are tags and titles, of which no file is named
-_RULES = {"unicode": "1"}  # the version of our own splitter, text.unicode_words
+_RULES = {"unicode": "1"}  # the version of our own splitter, text.words
 
 
 @dataclass(frozen=True, slots=True)

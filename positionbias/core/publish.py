@@ -38,8 +38,8 @@ from positionbias.core.errors import (
 )
 from positionbias.core.files import remove, storage_errors
 from positionbias.core.json_text import JsonObject
+from positionbias.core.process import OPENS_FOLDERS, flush
 from positionbias.core.seal import MANIFEST, unnamed_files
-from positionbias.core.system import OPENS_FOLDERS, flush
 
 GO_ON = "run the same command again to go on"
 JOB, CONTENT, RECEIPTS, PARTIAL = "job.json", "content", "receipts", ".partial-"

@@ -25,8 +25,7 @@ from typing import Any, NamedTuple, TypeVar
 import xxhash
 
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.json_text import JsonObject
-from positionbias.core.schema import converted
+from positionbias.core.json_text import JsonObject, converted
 
 T = TypeVar("T")
 MANIFEST = "manifest.json"

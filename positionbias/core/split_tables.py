@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from positionbias.core.errors import bad_input
-from positionbias.core.schema import Count, Name
+from positionbias.core.json_text import Count, Name
 from positionbias.core.seal import AGAIN, verified
 from positionbias.core.shards import check_count
 

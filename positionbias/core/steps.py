@@ -26,13 +26,11 @@ import xxhash
 
 from positionbias import __version__
 from positionbias.core.errors import OutputExistsError, PositionBiasError
-from positionbias.core.files import remove, storage_errors
-from positionbias.core.input_state import file_mark
-from positionbias.core.json_text import Json
+from positionbias.core.files import file_mark, remove, storage_errors
+from positionbias.core.json_text import Json, converted
 from positionbias.core.manifest import JOB, check_whole, manifest_path, read_manifest
 from positionbias.core.places import places_of, texts_in
 from positionbias.core.publish import only_one, receipt_place, whole_file, work_folder, write_json
-from positionbias.core.schema import converted
 from positionbias.core.seal import CACHE, as_signed, seal_file, signed
 
 Item = TypeVar("Item")

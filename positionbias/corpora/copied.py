@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter
-from positionbias.core.input_state import file_mark
+from positionbias.core.files import file_mark
 from positionbias.core.progress import track
 from positionbias.core.records import Qrel
 from positionbias.core.shards import Shard, read_shard, write_encoded

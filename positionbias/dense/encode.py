@@ -18,8 +18,7 @@ import torch
 
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import SettingError
-from positionbias.core.files import sha256_file
-from positionbias.core.input_state import file_mark
+from positionbias.core.files import file_mark, sha256_file
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (

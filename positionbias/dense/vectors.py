@@ -27,10 +27,9 @@ from positionbias.core.arrays import mapped_array
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import refuse_links
-from positionbias.core.json_text import Json
+from positionbias.core.json_text import Count, Json, read_as
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest
 from positionbias.core.rows import counted_rows
-from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import CACHE, verified
 from positionbias.core.shards import ArrowFiles, check_count
 from positionbias.core.shown import Shown

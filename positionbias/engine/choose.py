@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
+from positionbias.core.process import cores
 from positionbias.core.settings import check_settings, setting
-from positionbias.engine.threads import cores
 
 if TYPE_CHECKING:
     from positionbias.core.steps import MapShards
@@ -130,7 +130,9 @@ def open_engine(
         SettingError: fewer than one worker, or an address where no cluster answers.
         DependencyError: Ray is requested but not installed.
     """
-    if engine == "local":
+    if engine == "local" and workers == 1:
+        place: AbstractContextManager[MapShards] = nullcontext(map)
+    elif engine == "local":
         from positionbias.engine.local import processes
 
         place = processes(workers, long=threads is not None)

@@ -14,13 +14,13 @@ from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from positionbias.core import process
 from positionbias.core.errors import PositionBiasError, SettingError
+from positionbias.core.process import share_devices
 from positionbias.core.progress import in_worker, is_quiet
 from positionbias.core.steps import MapShards
 from positionbias.core.terminal import guard_streams
-from positionbias.engine import stopping
 from positionbias.engine.ahead import at_once
-from positionbias.engine.threads import share_devices
 
 if TYPE_CHECKING:
     from multiprocessing.queues import SimpleQueue
@@ -114,7 +114,7 @@ def _in_order(
     pending: deque[Future[Out]] = deque()
     try:
         for item in items:
-            with stopping.held_back():
+            with process.held_back():
                 pending.append(pool.submit(_work, function, item))
             if len(pending) >= 2 * workers and not long:
                 _wait(pool, [pending[0]])
@@ -131,7 +131,7 @@ def _in_order(
             "(often by a lack of memory); run again with fewer --workers"
         ) from error
     except KeyboardInterrupt:
-        stopping.end_workers()
+        process.end_workers()
         raise
     except BaseException:
         for worker in list((pool._processes or {}).values()) if long else []:
@@ -164,7 +164,7 @@ def _wait(
 
 def _work(function: Callable[[Item], Out], item: Item) -> Out:
     try:
-        return stopping.interruptibly(function, item)
+        return process.interruptibly(function, item)
     except KeyboardInterrupt:
         raise _Stopped from None
 
@@ -177,7 +177,7 @@ def _begin(quiet: bool, numbers: SimpleQueue[int], workers: int) -> None:
     in_worker(quiet=quiet)
     share_devices(numbers.get(), workers)
     guard_streams()
-    stopping.raise_in_worker()
+    process.raise_in_worker()
     # without this, workers of a killed parent would wait for work forever
     threading.Thread(target=watch_the_parent, daemon=True).start()
 

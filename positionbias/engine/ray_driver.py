@@ -17,9 +17,8 @@ from multiprocessing.context import SpawnProcess
 from typing import Any, NamedTuple
 
 from positionbias.core.errors import DependencyError, PositionBiasError
+from positionbias.core.process import held_back, unblock_signals
 from positionbias.core.publish import GO_ON
-from positionbias.core.system import unblock_signals
-from positionbias.engine import stopping
 from positionbias.engine.local import watch_the_parent
 
 SECONDS_TO_END = 30.0
@@ -104,7 +103,7 @@ def drivers(
 
         def start() -> _Driver:
             pipe, other = multiprocessing.Pipe()
-            with stopping.held_back():
+            with held_back():
                 process = multiprocessing.get_context("spawn").Process(
                     target=_drive, args=(other, connected, folder, in_order)
                 )

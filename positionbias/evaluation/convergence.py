@@ -27,8 +27,7 @@ from pathlib import Path
 
 import numpy as np
 
-from positionbias.core.json_text import JsonObject
-from positionbias.core.schema import read_as
+from positionbias.core.json_text import JsonObject, read_as
 from positionbias.core.seal import AGAIN
 
 BLOCKS = 5

@@ -10,8 +10,8 @@ from typing import Any
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import bad_input
+from positionbias.core.files import content_digest, unchanged
 from positionbias.core.formatting import plural
-from positionbias.core.input_state import content_digest, unchanged
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.outcome import HISTOGRAM, hint_collection

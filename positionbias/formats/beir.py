@@ -23,8 +23,8 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import bad_input
+from positionbias.core.files import content_digest, file_state, unchanged
 from positionbias.core.formatting import plural
-from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.progress import track

@@ -29,7 +29,7 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import SplitWriter, Texts, create_collection
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.input_state import content_digest, unchanged
+from positionbias.core.files import content_digest, unchanged
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Qrel, Query

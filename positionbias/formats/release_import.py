@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import ClassVar
 
 from positionbias.core.blocks import Block, numbered_lines
-from positionbias.core.budgets import DOCUMENT
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
-from positionbias.core.input_state import content_digest, file_state, unchanged
+from positionbias.core.files import DOCUMENT, content_digest, file_state, unchanged
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref, read_manifest
 from positionbias.core.places import pasted

@@ -12,9 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from positionbias.core.blocks import BLOCK_BYTES, Block
-from positionbias.core.budgets import check_ratio
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.input_state import file_mark
+from positionbias.core.files import check_ratio, file_mark
 from positionbias.formats.json_lines import json_lines
 
 if TYPE_CHECKING:

@@ -14,8 +14,13 @@ from typing import IO, cast
 
 from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, numbered_lines, stream_blocks
 from positionbias.core.errors import bad_input, near_file
-from positionbias.core.files import decompressed, input_errors, open_bytes
-from positionbias.core.input_state import content_digest, file_state
+from positionbias.core.files import (
+    content_digest,
+    decompressed,
+    file_state,
+    input_errors,
+    open_bytes,
+)
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, input_ref
 from positionbias.core.seal import MANIFEST

@@ -21,8 +21,8 @@ from typing import NamedTuple
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.files import content_digest, unchanged
 from positionbias.core.formatting import plural
-from positionbias.core.input_state import content_digest, unchanged
 from positionbias.core.json_text import Json
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track

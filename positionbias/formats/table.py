@@ -23,8 +23,7 @@ import xxhash
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import SplitWriter, Texts, create_collection
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import remove
-from positionbias.core.input_state import content_digest, unchanged
+from positionbias.core.files import content_digest, remove, unchanged
 from positionbias.core.manifest import InputRef, Manifest, input_ref
 from positionbias.core.progress import step
 from positionbias.core.seeds import TEXT, keys64

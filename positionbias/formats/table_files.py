@@ -27,10 +27,9 @@ import pandas as pd
 import pyarrow as pa
 
 from positionbias.core.blocks import file_blocks
-from positionbias.core.budgets import LINE
 from positionbias.core.csv_cells import is_number
 from positionbias.core.errors import DependencyError, bad_input
-from positionbias.core.files import input_errors, open_bytes, read_json
+from positionbias.core.files import LINE, input_errors, open_bytes, read_json
 from positionbias.core.places import input_place
 from positionbias.formats.columns import SPLIT_WORDS
 from positionbias.formats.json_lines import FIX, json_lines, named

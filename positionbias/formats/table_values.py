@@ -12,8 +12,8 @@ from typing import Any
 import pandas as pd
 
 from positionbias.core.formatting import plural
+from positionbias.core.json_text import NAME
 from positionbias.core.records import HIGHEST_GRADE
-from positionbias.core.schema import NAME
 from positionbias.formats.columns import SPLIT_WORDS
 
 MOST_CLASSES = 20  # of labels without a grade that are named

@@ -12,11 +12,11 @@ from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.process import flush
 from positionbias.core.publish import atomic_folder
 from positionbias.core.qrels import write_qrels
 from positionbias.core.records import Query
 from positionbias.core.steps import MapShards, make_shards
-from positionbias.core.system import flush
 from positionbias.formats.exported import write_export_manifest
 from positionbias.formats.markup import escape
 from positionbias.formats.trec_topics import FIELD_TAGS, LABEL, is_field_name

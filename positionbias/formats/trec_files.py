@@ -17,10 +17,8 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from positionbias.core.blocks import BLOCK_BYTES, Block, stream_blocks
-from positionbias.core.budgets import DOCUMENT
 from positionbias.core.errors import bad_input
-from positionbias.core.files import open_plain, read_whole
-from positionbias.core.input_state import content_digest, file_state
+from positionbias.core.files import DOCUMENT, content_digest, file_state, open_plain, read_whole
 from positionbias.formats.archives import streams_in
 from positionbias.formats.sources import Source
 from positionbias.formats.trec_docs import DOC_START, recognise

@@ -14,8 +14,8 @@ from msgspec import Struct, to_builtins
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.files import content_digest, file_state, unchanged
 from positionbias.core.formatting import plural
-from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
 from positionbias.core.progress import track

@@ -12,8 +12,8 @@ from typing import IO, TypeVar, cast
 
 import ncompress
 
-from positionbias.core.budgets import check_ratio
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.files import check_ratio
 
 T = TypeVar("T")
 MAGIC = b"\x1f\x9d"

@@ -12,10 +12,10 @@ from pathlib import Path
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import SettingError, bad_input, or_closest
 from positionbias.core.files import input_errors, open_bytes
+from positionbias.core.json_text import NAME
 from positionbias.core.outcome import Read
 from positionbias.core.places import input_place
 from positionbias.core.records import Query
-from positionbias.core.schema import NAME
 from positionbias.formats.trec_topics import read_topics
 from positionbias.leakage.queries import TrainSource, collection_source, tsv_queries, tsv_source
 

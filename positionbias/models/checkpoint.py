@@ -24,7 +24,7 @@ import torch
 
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json, sha256_file
-from positionbias.core.json_text import JsonObject
+from positionbias.core.json_text import JsonObject, read_as
 from positionbias.core.manifest import (
     Manifest,
     input_ref,
@@ -36,7 +36,6 @@ from positionbias.core.outcome import Written, hint_written
 from positionbias.core.places import Place, model_place, pasted
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.rows import counted_rows
-from positionbias.core.schema import read_as
 from positionbias.core.seal import MANIFEST
 from positionbias.core.splitter import remark_other_splitter
 from positionbias.evaluation.convergence import Ending, ended_name

@@ -17,9 +17,8 @@ from torch import Tensor, nn
 
 from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
-from positionbias.core.json_text import JsonObject
+from positionbias.core.json_text import JsonObject, read_as
 from positionbias.core.publish import write_json
-from positionbias.core.schema import read_as
 from positionbias.models.linear import FastLinear
 from positionbias.models.ngraphs import NGraphs
 from positionbias.models.protocols import Role, Tokens, pad_rows

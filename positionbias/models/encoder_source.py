@@ -22,7 +22,7 @@ from huggingface_hub.errors import (
 
 from positionbias.core.errors import DependencyError, InputError, bad_input, or_closest
 from positionbias.core.files import read_json
-from positionbias.core.found import names_of
+from positionbias.core.places import names_of
 from positionbias.models.identity import MODULE_FOLDER
 from positionbias.models.libraries import transformers_library
 from positionbias.models.tensors import FACTS

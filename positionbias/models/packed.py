@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.core.errors import InputError
-from positionbias.core.system import keep_freed_memory
+from positionbias.core.process import keep_freed_memory
 from positionbias.models.linear import Product, product
 from positionbias.models.packed_attention import attend_packed
 from positionbias.models.streams import in_streams

@@ -14,8 +14,7 @@ from torch import Tensor, nn
 
 from positionbias.core.errors import StorageError, bad_input
 from positionbias.core.files import storage_errors
-from positionbias.core.json_text import JsonObject
-from positionbias.core.schema import read_as
+from positionbias.core.json_text import JsonObject, read_as
 from positionbias.core.seal import verified
 
 Shape = TypeVar("Shape")

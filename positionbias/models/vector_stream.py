@@ -13,9 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
-from positionbias.core.budgets import check_ratio
 from positionbias.core.errors import bad_input
-from positionbias.core.files import input_errors, open_bytes
+from positionbias.core.files import check_ratio, input_errors, open_bytes
 
 _BUFFER = 1 << 20
 _WANTED = "a zip of one file of word vectors"

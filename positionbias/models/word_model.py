@@ -13,9 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from positionbias.core.files import read_json
-from positionbias.core.json_text import JsonObject
+from positionbias.core.json_text import JsonObject, read_as
 from positionbias.core.publish import write_json
-from positionbias.core.schema import read_as
 from positionbias.models.protocols import Role, Tokens, pad_rows
 from positionbias.models.tensors import FIX, load_weights, read_shape, save_tensors
 from positionbias.text.vocabulary import PADDING, Vocabulary

@@ -16,8 +16,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from positionbias.core.budgets import LINE
 from positionbias.core.errors import bad_input
+from positionbias.core.files import LINE
 from positionbias.core.seeds import generator
 from positionbias.models.vector_file import collect_file, is_vector_file
 from positionbias.models.vector_stream import open_vectors

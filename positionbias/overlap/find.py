@@ -15,16 +15,14 @@ import pandas
 from pandas import DataFrame, Index
 
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import remove
-from positionbias.core.input_state import file_mark
-from positionbias.core.json_text import JsonObject
+from positionbias.core.files import file_mark, remove
+from positionbias.core.json_text import JsonObject, Name
 from positionbias.core.manifest import Manifest, manifest_if_any, read_manifest
 from positionbias.core.places import Place, input_place
 from positionbias.core.progress import say, track
 from positionbias.core.publish import resumable_folder
 from positionbias.core.qrels import Qrels
 from positionbias.core.rows import Collected, write_into
-from positionbias.core.schema import Name
 from positionbias.core.seal import MANIFEST, verified
 from positionbias.core.steps import MapShards
 from positionbias.leakage.labelled import wilson

@@ -16,12 +16,12 @@ from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.outcome import Printed, Written
 from positionbias.core.places import pasted, refuse_inputs
+from positionbias.core.process import cores
 from positionbias.core.progress import say
 from positionbias.core.publish import GO_ON
 from positionbias.core.settings import settings_of
 from positionbias.core.terminal import wrapped
 from positionbias.engine.choose import Engine
-from positionbias.engine.threads import cores
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.step import Steps, record_of, same_settings
 from positionbias.papers import command_of, runner_of

@@ -1,7 +1,7 @@
 """Generate the planted collection, whose truth is known.
 
 Each query asks for one attribute of one thing. One passage answers it, in a sentence whose place in
-the passage is drawn from the density ``front:λ`` of ``positions.density``, λ = ``front_loading``
+the passage is drawn from the density ``front:λ`` of ``positions.settings``, λ = ``front_loading``
 (the default 0.7 puts about as much into the first tenth as in MS MARCO's answers).
 Other passages have the same query words in a sentence that does not answer, at a uniform place. All
 else has the same distribution in both: the number of sentences, the other sentences (about things
@@ -67,7 +67,7 @@ from positionbias.planted.grammar import (
 from positionbias.planted.leaks import TRUE_PAIRS, Leak, plan_leaks, write_true_pairs
 from positionbias.planted.settings import SPLITS, THINGS, PlantedSettings
 from positionbias.planted.splits import add_split
-from positionbias.positions.density import Density
+from positionbias.positions.settings import Density
 
 MOST_MENTIONS_PER_QUERY = 9
 

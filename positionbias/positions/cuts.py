@@ -301,7 +301,7 @@ def _by_rules(
     ids: Sequence[bytes],
     rotation: Rotation,
 ) -> Iterator[Cuts]:
-    """Yield the cuts of one portion after another, by ``text.unicode_words``."""
+    """Yield the cuts of one portion after another, by ``text.words``."""
     for i, j in _portions(starts, ends, _PORTION):
         texts = [
             data[start:end].decode()

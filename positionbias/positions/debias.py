@@ -18,12 +18,12 @@ from pandas import DataFrame
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import bad_input
 from positionbias.core.inputs import CollectionLike
+from positionbias.core.json_text import read_as
 from positionbias.core.manifest import Provenance
 from positionbias.core.outcome import hint_collection
 from positionbias.core.places import Place, home_place, pasted
 from positionbias.core.records import Passage
 from positionbias.core.rows import Collected
-from positionbias.core.schema import read_as
 from positionbias.core.seal import AGAIN
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.core.splitter import USUAL_WORDS, splitter_of

@@ -27,18 +27,15 @@ from pandas import DataFrame
 
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import bad_input
-from positionbias.core.files import sha256_file
-from positionbias.core.input_state import file_mark
+from positionbias.core.files import file_mark, sha256_file
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.json_text import JsonObject
+from positionbias.core.json_text import JsonObject, converted
 from positionbias.core.manifest import Provenance
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Passage
 from positionbias.core.rows import Collected
-from positionbias.core.schema import converted
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.core.steps import MapShards
-from positionbias.positions.density import Density
 from positionbias.positions.evidence_sentences import (
     EvidenceSentence,
     KeptQuestions,
@@ -46,7 +43,7 @@ from positionbias.positions.evidence_sentences import (
 )
 from positionbias.positions.placed import PlacedQuestions, weights_by_distance
 from positionbias.positions.rewrite import MoveSpan, Rewriting, Rewritten, RewrittenShard, rewrite
-from positionbias.positions.settings import Placing
+from positionbias.positions.settings import Density, Placing
 from positionbias.text.sentences import Parts, sentence_spans, with_own_at
 
 PLACED = "placed"

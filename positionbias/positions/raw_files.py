@@ -21,9 +21,15 @@ from pandas import DataFrame
 
 from positionbias.core.blocks import Block, file_blocks, stream_blocks
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import decompressed, input_errors
+from positionbias.core.files import (
+    content_digest,
+    decompressed,
+    file_mark,
+    file_state,
+    input_errors,
+    unchanged,
+)
 from positionbias.core.formatting import count, percent
-from positionbias.core.input_state import content_digest, file_mark, file_state, unchanged
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     InputRef,
@@ -35,13 +41,13 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.places import Place, pasted
+from positionbias.core.process import keep_freed_memory
 from positionbias.core.progress import hint, track
 from positionbias.core.publish import atomic_file, refuse_existing, resumable_folder
 from positionbias.core.rows import Collected
 from positionbias.core.shown import Shown
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.steps import MapShards
-from positionbias.core.system import keep_freed_memory
 from positionbias.positions.cuts import ROTATED, possible_fates
 from positionbias.positions.raw_formats import format_of, rotate_jsonl, rotate_tsv
 from positionbias.positions.raw_output import (

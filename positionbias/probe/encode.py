@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 from positionbias.core.errors import StorageError
+from positionbias.core.process import reserve
 from positionbias.core.progress import step
-from positionbias.core.system import reserve
 from positionbias.models.protocols import TermEncoder
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.scored import PassageTexts

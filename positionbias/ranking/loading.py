@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.engine.threads import own_gpu
+from positionbias.core.process import own_gpu
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, user_checkpoint
 from positionbias.models.onednn import multiplies_bfloat16
 from positionbias.models.packed import is_packable

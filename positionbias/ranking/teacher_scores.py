@@ -26,7 +26,7 @@ import pyarrow.ipc as ipc
 
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
-from positionbias.core.json_text import JsonObject
+from positionbias.core.json_text import Count, JsonObject, read_as
 from positionbias.core.manifest import (
     Manifest,
     manifest_path,
@@ -37,7 +37,6 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.rank_order import Ranking
 from positionbias.core.run import Run
-from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import MANIFEST
 from positionbias.core.shards import (
     CHECKSUM_MODULUS,

@@ -16,10 +16,9 @@ from pathlib import Path
 from threading import Lock
 
 from positionbias.core.errors import InputError
-from positionbias.core.json_text import Json
+from positionbias.core.json_text import Json, read_as
 from positionbias.core.progress import step as progress_step
 from positionbias.core.publish import discard
-from positionbias.core.schema import read_as
 from positionbias.engine.ahead import ahead
 from positionbias.models.protocols import Ranker
 from positionbias.training.batches import Batch, TrainingTexts, batches, pinned

@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 import zstandard
 
-from positionbias.core.budgets import LINE
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.files import open_bytes, read_json
+from positionbias.core.files import LINE, open_bytes, read_json
 from positionbias.core.qrels import read_qrels
 from positionbias.core.run import read_run
 from positionbias.formats.squad_json import read_squad

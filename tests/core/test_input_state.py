@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.core import input_state
+from positionbias.core import files
 from positionbias.core.errors import InputError
-from positionbias.core.input_state import content_digest, file_mark, file_state, unchanged
+from positionbias.core.files import content_digest, file_mark, file_state, unchanged
 
 
 def rewrite(path: Path, text: str) -> None:
@@ -38,8 +38,8 @@ def test_a_file_is_told_by_its_content(tmp_path: Path) -> None:
 def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[Path] = []
     # as if it had been written long ago
-    monkeypatch.setattr(input_state, "_SETTLED", -1_000_000_000)
-    monkeypatch.setattr(input_state, "sha256_file", lambda path: (read.append(path), "digest")[1])
+    monkeypatch.setattr(files, "_SETTLED", -1_000_000_000)
+    monkeypatch.setattr(files, "sha256_file", lambda path: (read.append(path), "digest")[1])
     (tmp_path / "in").write_text("read once")
     with unchanged([tmp_path / "in"]):
         assert content_digest(tmp_path / "in") == file_state(tmp_path / "in")["sha256"] == "digest"

@@ -10,7 +10,7 @@ import pytest
 
 FAULTS = """
 import resource, sys
-from positionbias.core.system import keep_freed_memory
+from positionbias.core.process import keep_freed_memory
 
 if sys.argv[1] == "keep":
     keep_freed_memory()

@@ -12,7 +12,7 @@ import pytest
 from positionbias.cli.main import posbias
 from positionbias.core.collection import find_collection
 from positionbias.core.errors import InputError
-from positionbias.core.found import KNOWN, how_to_get
+from positionbias.core.places import KNOWN, how_to_get
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))

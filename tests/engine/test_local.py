@@ -150,16 +150,16 @@ def test_a_worker_that_is_asked_to_stop_begins_nothing_more(tmp_path: Path) -> N
 
 HELD_BACK = """
 import os, signal
-from positionbias.engine import stopping
-stopping.leave_at_once()
-stopping.raise_when_stopped()
+from positionbias.core import process
+process.leave_at_once()
+process.raise_when_stopped()
 try:
-    with stopping.held_back():
+    with process.held_back():
         os.kill(os.getpid(), signal.SIGTERM)
         print("to its end")
     print("not reached")
 except KeyboardInterrupt:
-    print("then stopped", stopping.exit_code())
+    print("then stopped", process.exit_code())
 """
 
 

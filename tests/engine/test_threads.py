@@ -11,10 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.core import system
-from positionbias.core.system import processor_quota
-from positionbias.engine import threads
-from positionbias.engine.threads import cores, share_the_machine
+from positionbias.core import process
+from positionbias.core.process import cores, processor_quota, share_the_machine
 
 
 @pytest.mark.parametrize(
@@ -41,8 +39,8 @@ def test_a_containers_quota_is_read(
 def test_cores_are_those_that_both_allow(
     quota: float | None, expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(threads, "processors", lambda: 8)
-    monkeypatch.setattr(threads, "processor_quota", lambda: quota)
+    monkeypatch.setattr(process, "processors", lambda: 8)
+    monkeypatch.setattr(process, "processor_quota", lambda: quota)
     assert cores() == expected
     environment: dict[str, str] = {}
     share_the_machine(environment)
@@ -52,8 +50,8 @@ def test_cores_are_those_that_both_allow(
 
 
 def test_what_the_user_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(threads, "processor_quota", lambda: 0.5)
-    monkeypatch.setattr(threads, "processors", lambda: 4)
+    monkeypatch.setattr(process, "processor_quota", lambda: 0.5)
+    monkeypatch.setattr(process, "processors", lambda: 4)
     environment = {"OMP_NUM_THREADS": "3", "GOMP_SPINCOUNT": "100"}
     share_the_machine(environment)
     assert environment == {"OMP_NUM_THREADS": "3", "GOMP_SPINCOUNT": "100"}
@@ -62,10 +60,10 @@ def test_what_the_user_set_stays(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_command_says_it_before_anything_heavy_is_loaded() -> None:
     code = """
 import os, sys
-import positionbias.engine.threads as threads
+import positionbias.core.process as process
 def seen(environment):
     print(environment is os.environ, "numpy" in sys.modules, "torch" in sys.modules)
-threads.share_the_machine = seen
+process.share_the_machine = seen
 sys.argv = ["posbias", "--version"]
 from positionbias.__main__ import main
 main()
@@ -87,7 +85,7 @@ print(os.environ["OMP_WAIT_POLICY"], "OMP_NUM_THREADS" in os.environ, "numpy" in
     environment = {
         name: value
         for name, value in os.environ.items()
-        if name not in (*threads._WAITING, "OMP_NUM_THREADS")
+        if name not in (*process._WAITING, "OMP_NUM_THREADS")
     }
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment
@@ -96,4 +94,4 @@ print(os.environ["OMP_WAIT_POLICY"], "OMP_NUM_THREADS" in os.environ, "numpy" in
 
 
 def test_this_systems_processors_are_at_least_one() -> None:
-    assert 1 <= cores() <= system.processors()
+    assert 1 <= cores() <= process.processors()

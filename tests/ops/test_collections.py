@@ -10,10 +10,10 @@ import positionbias
 from positionbias.core.errors import SettingError
 from positionbias.core.rows import load
 from positionbias.planted.settings import PlantedSettings
-from positionbias.positions.density import Density
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import (
     AnswerRange,
+    Density,
     HistogramOptions,
     Placing,
     Selection,

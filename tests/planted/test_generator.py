@@ -22,8 +22,8 @@ from positionbias.firststage.settings import Bm25Settings
 from positionbias.planted.generator import plan_queries, write_planted
 from positionbias.planted.grammar import ANSWERING, MENTIONING, Thing
 from positionbias.planted.settings import PlantedSettings
-from positionbias.positions.density import Density
 from positionbias.positions.histogram import position_histogram
+from positionbias.positions.settings import Density
 from positionbias.text.overlap import position_only
 from positionbias.text.words import sentence_starts
 from tests.oracles import states_value, word_overlap

@@ -12,7 +12,7 @@ from scipy.stats import chisquare
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.core.rows import frame, records, save
-from positionbias.positions.density import Density, read_density
+from positionbias.positions.settings import Density, read_density
 
 # bins of a half, a quarter and a quarter of the passage
 HISTOGRAM = Density("histogram", 0.0, (0.0, 0.5, 0.75, 1.0), (2.0, 0.0, 6.0))

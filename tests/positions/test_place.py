@@ -23,10 +23,9 @@ from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shards import Shard, write_shard
 from positionbias.positions import place as place_module
-from positionbias.positions.density import Density
 from positionbias.positions.place import place, placed_questions, placement_rows, placing_of
 from positionbias.positions.placed import PlacedQuestions
-from positionbias.positions.settings import Placing
+from positionbias.positions.settings import Density, Placing
 from positionbias.text.sentences import sentence_spans, sentences
 
 MakeCollection = Callable[..., Collection]

@@ -8,10 +8,9 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.formats.squad import import_squad
-from positionbias.positions.density import Density
 from positionbias.positions.histogram import PositionHistogram, position_histogram
 from positionbias.positions.place import place, placed_questions
-from positionbias.positions.settings import HistogramOptions, Placing
+from positionbias.positions.settings import Density, HistogramOptions, Placing
 
 pytestmark = pytest.mark.realdata
 

@@ -9,8 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.splitter import load_blingfire
-from positionbias.text.unicode_words import unicode_sentence_starts, unicode_word_spans
-from positionbias.text.words import byte_offsets, sentence_starts, tokenize
+from positionbias.text.words import (
+    byte_offsets,
+    sentence_starts,
+    tokenize,
+    unicode_sentence_starts,
+    unicode_word_spans,
+)
 
 texts = st.text(
     alphabet=st.one_of(st.characters(), st.sampled_from("abAB 12.,'’&+\n\u0301ไ日\ud800")),

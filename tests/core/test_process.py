@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 import positionbias
-from positionbias.core import system
+from positionbias.core import process
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Query
 
 PACKAGE = Path(positionbias.__file__).parent
-ONLY_HERE = PACKAGE / "core/system.py"
+ONLY_HERE = PACKAGE / "core/process.py"
 MODULES = {"fcntl", "resource", "msvcrt", "pwd", "grp", "termios", "winreg", "posix", "nt"}
 NAMES = {  # of os and signal, where not every system has them
     *(
@@ -86,11 +86,11 @@ def test_one_module_alone_knows_the_operating_system() -> None:
 
 
 def test_what_the_machine_does_not_tell_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert system.c_function("no_such_function_anywhere") is None
-    monkeypatch.delattr(system.signal, "pthread_sigmask")
-    assert system.block_signals([]) is None
-    system.restore_signals(None)
-    system.unblock_signals([])
+    assert process.c_function("no_such_function_anywhere") is None
+    monkeypatch.delattr(process.signal, "pthread_sigmask")
+    assert process.block_signals([]) is None
+    process.restore_signals(None)
+    process.unblock_signals([])
 
 
 @pytest.mark.parametrize("splits", [("test", "Test"), ("STRASSE", "straße")])
