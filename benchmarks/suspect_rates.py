@@ -24,16 +24,10 @@ from typing import Any
 
 import numpy as np
 from measuring import hardware, kept_part, result_place
+from pandas import DataFrame, Series
 from statsmodels.stats.proportion import proportion_confint
 
-from positionbias.contamination.suspect import (
-    MARGIN,
-    Excess,
-    System,
-    against_fresh,
-    excess_of,
-    simulated_rates,
-)
+from positionbias.contamination.suspect import MARGIN, Excess, excess_of, simulated_rates
 from positionbias.core.seeds import generator
 
 ALPHA, TRIALS, PRINTED = 0.05, 1_000, 50
@@ -62,20 +56,19 @@ def drawn(cell: Cell, trial: int) -> Excess:
     rng = generator(5, f"{cell.name} {trial}")
     by_query = cell.spread * OF_QUERIES * sqrt(200 / 2)
     by_set = cell.spread * sqrt(SPREAD**2 - OF_QUERIES**2)
-    sides = [{f"{side}{n}": f"{side}{n}" for n in range(cell.queries)} for side in "tf"]
-    contrast = against_fresh(*sides, names=("test", "fresh"))
+    subsets = np.repeat(["test", "fresh"], cell.queries)
+    queries = DataFrame({"subset": subsets, "cluster": range(2 * cell.queries)})
 
-    def training(name: str, times: float = 1.0) -> System:
+    def training(times: float = 1.0) -> np.ndarray:
         """Values but for the difficulty, which all share and which every excess takes off."""
         changes = rng.random((2, cell.queries)) < CHANGED
         values = rng.normal(size=(2, cell.queries)) * changes * times * by_query / sqrt(CHANGED)
         values[0] += by_set * rng.normal()
-        ids = [query_id for part in contrast for query_id in part.queries]
-        return System(name, "", dict(zip(ids, values.ravel().tolist(), strict=True)))
+        return values.ravel()
 
-    suspect = training("m", cell.own)
-    controls = [training(f"c{n}") for n in range(cell.controls)]
-    excess = excess_of(suspect, controls, contrast)
+    suspect = Series(training(cell.own))
+    controls = DataFrame({f"c{number}": training() for number in range(cell.controls)})
+    excess = excess_of(suspect, controls, queries)
     assert isinstance(excess, Excess)
     return excess
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from pandas import DataFrame
 
 from positionbias.contamination.suspect import Suspected
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.record import Finding, Record, records_of, said
+from positionbias.report.record import Finding, first_said, records_of, said
 from positionbias.report.table import RowTable, Value
 from positionbias.report.tiles import Answer, Answered, Question
 
@@ -18,7 +18,7 @@ BASIS = (
     "over its {excess.trainings:,} controls it gains {excess:+.3f} {measure} more on {seen} than "
     "on {other} (one-sided p {excess.p_adjusted:p})"
 )
-SENTENCES: Mapping[str, Sequence[str]] = {  # the first whose statistics are there
+SENTENCES = {  # by answer; the first whose statistics are there
     Suspected.YES: [f"{{model}} is suspicious: {BASIS}."],
     Suspected.NO: [
         f"{{model}} is not suspicious: {BASIS}; an excess of {{excess.margin:.2f}} or more is "
@@ -36,17 +36,26 @@ RATES = (
     "of 0.02 is found in {power at a small excess:.0%}, of 0.05 in {power at the margin:.0%}, of "
     "0.1 in {power at a large excess:.0%}."
 )
-ADVICE: Mapping[str, Sequence[str]] = {
-    Suspected.YES: [
-        "Look for the test queries in its training data (posbias leakage find), and test it on "
-        "more fresh queries."
-    ],
-    Suspected.NO: [],
-    Suspected.UNKNOWN: [
-        "Train more controls, or add queries: the spread of {spread:.3f} hides smaller excesses.",
-        "Train at least 2 controls, better 8, with the model's architecture and settings, other "
-        "seeds and no test data, and give each once as --control.",
-    ],
+ANSWERS: Mapping[str, Answer] = {
+    Suspected.YES: Answer(
+        answered=Answered.YES,
+        words="Suspicious",
+        advice=[
+            "Look for the test queries in its training data (posbias leakage find), and test it on "
+            "more fresh queries."
+        ],
+    ),
+    Suspected.NO: Answer(answered=Answered.NO, words="Not suspicious", welcome=True),
+    Suspected.UNKNOWN: Answer(
+        answered=Answered.UNKNOWN,
+        words="Cannot tell",
+        advice=[
+            "Train more controls, or add queries: the spread of {spread:.3f} hides smaller "
+            "excesses.",
+            "Train at least 2 controls, better 8, with the model's architecture and settings, "
+            "other seeds and no test data, and give each once as --control.",
+        ],
+    ),
 }
 LIMITS = (
     "An excess is no proof. Whatever sets the two sets of queries apart for this model and not for "
@@ -57,26 +66,22 @@ LIMITS = (
 )
 
 
-def _first(templates: Mapping[str, Sequence[str]], record: Record) -> str:
-    """Return the first text of the record's answer whose statistics are there."""
-    texts = (said(text, record) for text in templates[record.rows["excess"].answer])
-    return next(filter(None, texts), "")
-
-
 def _headline(rows: DataFrame) -> list[str]:
     """Return the answer about each model."""
-    return [_first(SENTENCES, one) for one in records_of(rows, BY, MODELS)]
+    records = records_of(rows, BY, MODELS)
+    return [first_said(SENTENCES[record.rows["excess"].answer], record) for record in records]
 
 
 def _findings(rows: DataFrame) -> list[Finding]:
     """Return each answer's error rates and what to do next, then the limits of all."""
-    found = []
-    for one in records_of(rows, BY, MODELS):
-        advice = _first(ADVICE, one)
-        text = " ".join(filter(None, (said(RATES, one), advice and f"Next: {advice}")))
-        holds = {Suspected.YES: True, Suspected.NO: False}.get(one.rows["excess"].answer)
-        found.append(Finding(f"{one.keys['model']}: {text}", holds))
-    return [*found, *map(Finding, LIMITS)]
+    findings = []
+    for record in records_of(rows, BY, MODELS):
+        answer = ANSWERS[record.rows["excess"].answer]
+        advice = first_said(answer.advice, record)
+        texts = (said("{model}:", record), said(RATES, record), advice and f"Next: {advice}")
+        holds = {Answered.YES: True, Answered.NO: False}.get(answer.answered)
+        findings.append(Finding(" ".join(filter(None, texts)), holds))
+    return [*findings, *map(Finding, LIMITS)]
 
 
 SYSTEMS = RowTable(
@@ -99,19 +104,7 @@ SUSPICIONS = Presentation(
             statistics=["excess"],
             question="Is it suspiciously good on {seen}?",
             subject="{model}",
-            answers={
-                answer: Answer(
-                    answered=answered,
-                    words=str(answer).capitalize(),
-                    welcome=welcome,
-                    advice=ADVICE[answer],
-                )
-                for answer, answered, welcome in (
-                    (Suspected.YES, Answered.YES, False),
-                    (Suspected.NO, Answered.NO, True),
-                    (Suspected.UNKNOWN, Answered.UNKNOWN, False),
-                )
-            },
+            answers=ANSWERS,
             effect=["{excess:+.3f} {measure} over its controls", "{excess.reason}"],
             basis=[
                 "margin {excess.margin:.2f}",
@@ -146,16 +139,5 @@ ORIGINS = RowTable(
         Value("positives without candidates", "Positives without candidates", ",", wide=True),
     ],
 )
-SETS = Presentation(
-    study="trainset contaminated",
-    sections=[
-        RowSection(
-            anchor="contaminated-sets",
-            title="Groups by origin",
-            introduction="The training split has ordinary groups; the others are test judgements.",
-            tables=[ORIGINS],
-        )
-    ],
-    text=[ORIGINS],
-)
+SETS = Presentation(study="trainset contaminated", sections=[], text=[ORIGINS])
 SHOWN = (SUSPICIONS, SETS)

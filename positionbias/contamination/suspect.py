@@ -19,15 +19,16 @@ below ``MARGIN``; else *cannot tell*, as with fewer than two controls, or withou
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas
+from pandas import DataFrame, Series
 from scipy.special import stdtr, stdtrit
 
 from positionbias.contamination.settings import SuspectSettings
-from positionbias.core.errors import InputError
 from positionbias.core.records import Interval
 from positionbias.core.rows import Collected
 from positionbias.core.seeds import generator
@@ -35,6 +36,7 @@ from positionbias.evaluation.clustered import clustered_mean, family_wise, joine
 
 MARGIN = 0.05  # the smallest excess of interest, in the measure [decision]
 EFFECTS = {
+    "false alarms": 0.0,
     "power at a small excess": 0.02,
     "power at the margin": MARGIN,
     "power at a large excess": 0.1,
@@ -42,49 +44,6 @@ EFFECTS = {
 ALPHA = 0.05  # of the one-sided p, corrected for all models of a call
 DRAWS = 10_000
 _NOTHING = 1e-9  # rounding error of a deviation of differences
-
-
-class QuerySet(NamedTuple):
-    """Named queries by id, with a cluster each."""
-
-    name: str
-    queries: Sequence[str]
-    clusters: Sequence[str]
-
-    def of(self, values: Mapping[str, float]) -> np.ndarray:
-        """Return the values of the queries, ``(queries,)``."""
-        return np.array([values[query_id] for query_id in self.queries])
-
-
-Contrast = tuple[QuerySet, QuerySet]  # the queries that a model may have seen, and the others
-
-
-class System(NamedTuple):
-    """A ranking system: its measure by query of both sets. ``role`` is "model" or "control"."""
-
-    name: str
-    role: str
-    values: Mapping[str, float]
-
-
-def against_fresh(
-    public: Mapping[str, str], fresh: Mapping[str, str], *, names: tuple[str, str]
-) -> Contrast:
-    """Contrast public queries with unpublished ones, both given with their clusters.
-
-    Raises:
-        InputError: a query in both.
-    """
-    if both := sorted(public.keys() & fresh):
-        raise InputError(
-            f"--fresh: wanted queries that are not in {names[0]!r}; found {len(both):,} that are, "
-            f"the first {both[0]!r}; give other queries"
-        )
-    first, second = (
-        QuerySet(name, sorted(own), [own[query_id] for query_id in sorted(own)])
-        for name, own in zip(names, (public, fresh), strict=True)
-    )
-    return first, second
 
 
 class Suspected(StrEnum):
@@ -135,23 +94,29 @@ class Excess(NamedTuple):
         return np.maximum(by_trainings, stdtrit(self.query_freedom, 1 - level) * self.query_error)
 
 
-def excess_of(model: System, controls: Sequence[System], contrast: Contrast) -> Excess | Obstacle:
-    """Return the excess of a model over its controls, or why there is none."""
-    if len(controls) < 2:
+def excess_of(model: Series, controls: DataFrame, queries: DataFrame) -> Excess | Obstacle:
+    """Return the excess of a model over its controls, a column each, or why there is none.
+
+    Rows are ``queries``: their ``subset``, the seen ones first, and their ``cluster``.
+    """
+    if controls.shape[1] < 2:
         return Obstacle.FEW
-    sides = [np.array([part.of(one.values) for one in (model, *controls)]) for part in contrast]
-    differences = sides[0].mean(axis=1) - sides[1].mean(axis=1)
-    spread = float(differences[1:].std(ddof=1))
-    advantages = [
-        clustered_mean(side[0] - side[1:].mean(axis=0), part.clusters)
-        for side, part in zip(sides, contrast, strict=True)
+    lead, subsets = model - controls.mean(axis=1), queries["subset"].unique()
+    leads = [
+        clustered_mean(lead[part].to_numpy(), queries["cluster"][part].tolist())
+        for part in (queries["subset"] == subset for subset in subsets)
     ]
-    error = joined_error(advantages)
-    same = len(np.unique(np.hstack(sides), axis=0)) < 1 + len(controls)
-    if same or spread <= _NOTHING or error is None or error[0] == 0:
+    spread = float(differences(controls, queries).std())
+    error, both = joined_error(leads), pandas.concat([model, controls], axis=1)
+    if both.T.duplicated().any() or spread <= _NOTHING or error is None or error[0] == 0:
         return Obstacle.FLAT
-    value = float(differences[0] - differences[1:].mean())
-    return Excess(value, len(controls), spread, *error)
+    return Excess(float(differences(lead, queries)), controls.shape[1], spread, *error)
+
+
+def differences(values: Any, queries: DataFrame) -> Any:
+    """Return the mean over the seen queries less that over the others, of each column."""
+    means = values.groupby(queries["subset"], sort=False).mean()
+    return means.iloc[0] - means.iloc[1]
 
 
 def simulated_rates(
@@ -173,47 +138,42 @@ def simulated_rates(
 
 def suspicion_rows(
     made: Collected,
-    models: Sequence[System],
-    controls: Sequence[System],
-    contrast: Contrast,
+    models: DataFrame,
+    controls: DataFrame,
+    queries: DataFrame,
     settings: SuspectSettings,
 ) -> None:
     """Add each system's mean on both sets with its values by query, their difference, and the
     answer about each model with its error rates.
     """
-    measure, names = settings.measure, {"seen": contrast[0].name, "other": contrast[1].name}
-    for system in (*models, *controls):
-        cells: dict[str, Any] = {**names, "model": system.name, "role": system.role}
-        means = []
-        for part in contrast:
-            items = dict(zip(part.queries, part.of(system.values).tolist(), strict=True))
-            clusters = dict(zip(part.queries, part.clusters, strict=True))
-            means.append(sum(items.values()) / len(items))
-            made.add(
-                measure, "mean", means[-1], items=items, cluster_of=clusters, subset=part.name,
-                count=len(items), counted="queries", **cells,
-            )  # fmt: skip
-        made.add(measure, "difference", means[0] - means[1], **cells)
-    tested = {model.name: excess_of(model, controls, contrast) for model in models}
+    measure, subsets = settings.measure, queries.groupby("subset", sort=False)
+    names: dict[str, Any] = dict(zip(("seen", "other"), queries["subset"].unique(), strict=True))
+    for role, systems in (("model", models), ("control", controls)):
+        for name, values in systems.items():
+            cells = {**names, "model": name, "role": role}
+            for subset, part in subsets:
+                of_set, clusters = values[part.index], dict(part["cluster"])
+                row = {"subset": subset, "count": len(part), "counted": "queries", **cells}
+                items = of_set.to_dict()
+                made.add(measure, "mean", of_set.mean(), items=items, cluster_of=clusters, **row)
+            made.add(measure, "difference", differences(values, queries), **cells)
+    tested = {name: excess_of(model, controls, queries) for name, model in models.items()}
     holm = family_wise({name: one.p() for name, one in tested.items() if isinstance(one, Excess)})
     for name, excess in tested.items():
-        cells = {**names, "model": name, "role": "model", "trainings": len(controls)}
+        cells = {**names, "model": name, "role": "model", "trainings": controls.shape[1]}
         verdict: dict[str, Any] = {"margin": MARGIN, "family": "suspicions", **cells}
         if isinstance(excess, Obstacle):
-            unknown = Suspected.UNKNOWN
-            made.add(measure, "excess", None, answer=unknown, reason=str(excess), **verdict)
+            verdict |= {"answer": Suspected.UNKNOWN, "reason": str(excess)}
+            made.add(measure, "excess", None, **verdict)
             continue
         half, p = float(excess.least(ALPHA)), holm[name] or 0.0
         bounds = Interval(excess.value - half, excess.value + half, 1 - 2 * ALPHA)
         clear = Suspected.NO if bounds.high < MARGIN else Suspected.UNKNOWN
-        answer = Suspected.YES if p <= ALPHA else clear
-        made.add(
-            measure, "excess", excess.value, bounds, p=excess.p(), p_adjusted=p, answer=answer,
-            interval="trainings and queries", **verdict,
-        )  # fmt: skip
-        effects = {"false alarms": 0.0, **EFFECTS}
-        true, seed = list(effects.values()), settings.seed
-        rates = simulated_rates(excess, ALPHA / len(holm), true, seed=seed)
+        verdict |= {"answer": Suspected.YES if p <= ALPHA else clear, "p": excess.p()}
+        verdict |= {"p_adjusted": p, "interval": "trainings and queries"}
+        made.add(measure, "excess", excess.value, bounds, **verdict)
         made.add(measure, "spread", excess.spread, **cells)
-        for (statistic, effect), rate in zip(effects.items(), rates, strict=True):
+        level, effects = ALPHA / len(holm), list(EFFECTS.values())
+        rates = simulated_rates(excess, level, effects, seed=settings.seed)
+        for statistic, effect, rate in zip(EFFECTS, effects, rates, strict=True):
             made.add(measure, statistic, rate, axis="excess", at=effect, **cells)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from itertools import chain
+
+import pandas
+from pandas import DataFrame
 
 from positionbias.contamination.settings import Suspects, SuspectSettings
-from positionbias.contamination.suspect import Contrast, System, against_fresh, suspicion_rows
+from positionbias.contamination.suspect import suspicion_rows
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.inputs import CollectionLike
@@ -14,7 +18,7 @@ from positionbias.core.outcome import Measurements, Read
 from positionbias.core.places import Place, input_place
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run, find_run, read_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.measures import parse_measure, per_query
@@ -32,128 +36,104 @@ def suspect_systems(
 
     Raises:
         SettingError: two systems of one name, a model without candidates, or no such measure.
-        InputError: a run of other queries or passages.
+        InputError: a query in both splits, a run of other queries or passages, or rankings without
+            a judged query of a split.
     """
     settings = replace(settings, measure=str(parse_measure(settings.measure)))
-    reading = _Reading(find_collection(collection), suspects, settings.measure, computing)
-    contrast = reading.contrast()
-    models = reading.systems("model", suspects.models)
-    controls = reading.systems("control", suspects.controls)
-    names = [system.name for system in (*models, *controls)]
-    if len(set(names)) < len(names):
-        raise SettingError(
-            f"--model, --control: wanted a name for each; found {', '.join(names)}; rename folders "
-            "or the tags of runs"
+    opened, splits = find_collection(collection), (suspects.split, suspects.fresh)
+    qrels = {split: opened.qrels(split) for split in splits}
+    queries = pandas.concat([_queries(split, judgements) for split, judgements in qrels.items()])
+    if both := queries.index[queries.index.duplicated()].tolist():
+        raise InputError(
+            f"--fresh: wanted queries that are not in {splits[0]!r}; found {len(both):,} that are, "
+            f"the first {both[0]!r}; give other queries"
         )
-    common = {
-        "study": "contamination suspect",
-        "collection": reading.collection.name,
-        "split": suspects.split,
-    }
+    read = [Read("collection", opened.path, opened.checksum)]
+    read += [Read.file("candidates", input_place(name)) for name in suspects.candidates]
+    runs = [find_run(name) for name in suspects.candidates]
+    for run in runs:
+        check_run(run, opened, suspects.split)
+    candidates, rankings = _joined(runs) if runs else None, dict[tuple[str, str], list[Run]]()
+    for role, names in (("model", suspects.models), ("control", suspects.controls)):
+        for name in names:
+            run, source = _ranked(name, role, opened, suspects, candidates, computing)
+            rankings.setdefault((run.name, role), []).append(run)
+            read.append(source)
+    if len({name for name, _ in rankings}) < len(rankings):
+        raise SettingError(
+            "--model, --control: wanted a name for each; found "
+            f"{', '.join(name for name, _ in rankings)}; rename folders or the tags of runs"
+        )
+    systems: dict[str, dict[str, dict[str, float]]] = {"model": {}, "control": {}}
+    for (name, role), parts in rankings.items():
+        run = _joined(parts)
+        lacking = set(splits).difference(queries["subset"][queries.index.isin(list(run))])
+        if lacking:
+            raise InputError(
+                f"run {name!r}: wanted rankings of the judged queries of {min(lacking)!r}; found "
+                "none; give those of each split, with the same tag"
+            )
+        values = per_query(run, chain(*qrels.values()), [settings.measure])
+        systems[role][name] = values[settings.measure]
+    models, controls = (DataFrame(values, index=queries.index) for values in systems.values())
+    common = {"study": "contamination suspect", "collection": opened.name, "split": splits[0]}
     made = Collected(common, ("seen", "other"))
-    suspicion_rows(made, models, controls, contrast, settings)
+    suspicion_rows(made, models, controls, queries, settings)
     return Measurements(
         rows=made.rows,
         values=made.values,
         command="contamination suspect",
-        settings={**asdict(settings), "splits": list(reading.splits)},
-        read=reading.inputs,
+        settings={**asdict(settings), "splits": list(splits)},
+        read=read,
         seed=settings.seed,
         packages=("ir_measures", "numpy", "scipy"),
     )
 
 
-@dataclass(slots=True)
-class _Reading:
-    """The judged queries of the splits, and the systems on them; ``inputs`` grows by what is
-    read.
+def _queries(split: str, qrels: Sequence[Qrel]) -> DataFrame:
+    """Return the judged queries of a split, sorted, with their clusters."""
+    known = clusters_by_passage(qrels)
+    queries = sorted({qrel.query_id for qrel in qrels})
+    clusters = [known.get(query_id, query_id) for query_id in queries]
+    return DataFrame({"subset": split, "cluster": clusters}, index=queries)
+
+
+def _ranked(
+    name: Place,
+    role: str,
+    collection: Collection,
+    suspects: Suspects,
+    candidates: Run | None,
+    computing: Computing,
+) -> tuple[Run, Read]:
+    """Return a system's rankings: those of a file, or the candidates in a model's order, down to
+    the depth that it was tuned to where it was; and what they were read from.
     """
-
-    collection: Collection
-    suspects: Suspects
-    measure: str
-    computing: Computing
-    qrels: Mapping[str, list[Qrel]] = field(init=False)
-    candidates: Run | None = field(init=False)
-    inputs: list[Read] = field(init=False)
-
-    @property
-    def splits(self) -> tuple[str, str]:
-        return self.suspects.split, self.suspects.fresh
-
-    def __post_init__(self) -> None:
-        self.qrels = {split: self.collection.qrels(split) for split in self.splits}
-        self.inputs = [Read("collection", self.collection.path, self.collection.checksum)]
-        runs = [self.run("candidates", one) for one in self.suspects.candidates]
-        self.candidates = _joined(runs) if runs else None
-
-    def run(self, role: str, name: Place) -> Run:
-        """Return a run, checked against the collection."""
-        path = input_place(name)
+    path = input_place(name)
+    if path.is_file():
         run = read_run(path)
-        check_run(run, self.collection, self.suspects.split)
-        self.inputs.append(Read.file(role, path))
-        return run
+        check_run(run, collection, suspects.split)
+        return run, Read.file(role, path)
+    from positionbias.ranking.rerank import rescore  # needs torch
 
-    def contrast(self) -> Contrast:
-        """Return the two sets of queries."""
-        clusters = []
-        for qrels in self.qrels.values():
-            known = clusters_by_passage(qrels)
-            queries = {qrel.query_id for qrel in qrels}
-            clusters.append({query_id: known.get(query_id, query_id) for query_id in queries})
-        return against_fresh(*clusters, names=self.splits)
-
-    def systems(self, role: str, names: Sequence[Place]) -> list[System]:
-        """Measure systems: models, and rankings joined by their tags.
-
-        Raises:
-            InputError: rankings without a judged query of a split.
-        """
-        by_name: dict[str, list[Run]] = {}
-        for name in names:
-            is_run = input_place(name).is_file()
-            run = self.run(role, name) if is_run else self.reranked(role, name)
-            by_name.setdefault(run.name, []).append(run)
-        systems = []
-        for name, runs in by_name.items():
-            run, values = _joined(runs), {}
-            for split, qrels in self.qrels.items():
-                own = per_query(run, qrels, [self.measure])[self.measure]
-                if not own.keys() & run.keys():
-                    raise InputError(
-                        f"run {name!r}: wanted rankings of the judged queries of {split!r}; found "
-                        "none; give those of each split, with the same tag"
-                    )
-                values.update(own)
-            systems.append(System(name, role, values))
-        return systems
-
-    def reranked(self, role: str, name: Place) -> Run:
-        """Return the candidates in a model's order, down to the depth that it was tuned to where it
-        was.
-        """
-        from positionbias.ranking.rerank import rescore  # needs torch
-
-        if self.candidates is None:
-            raise SettingError(
-                "--candidates: wanted runs for models to re-rank; found none; make one of each "
-                f"split: posbias retrieve {self.collection.name} --split {self.suspects.split}"
-            )
-        checkpoint = self.computing.load(name, self.suspects.kind)
-        self.inputs.append(Read(role, checkpoint.path, checkpoint.manifest.checksum))
-        depth = checkpoint.depth or max(1, self.candidates.depth)
-        queries = [q for split in self.splits for q in self.collection.queries(split)]
-        scored = rescore(
-            checkpoint.model,
-            self.collection,
-            queries,
-            self.candidates.top(depth),
-            config=self.computing.config,
-            name=checkpoint.name,
-            description=checkpoint.name,
+    if candidates is None:
+        raise SettingError(
+            "--candidates: wanted runs for models to re-rank; found none; make one of each "
+            f"split: posbias retrieve {collection.name} --split {suspects.split}"
         )
-        return apply_depth(self.candidates, scored.run, depth, name=checkpoint.name)
+    checkpoint = computing.load(name, suspects.kind)
+    depth = checkpoint.depth or max(1, candidates.depth)
+    scored = rescore(
+        checkpoint.model,
+        collection,
+        [*collection.queries(suspects.split), *collection.queries(suspects.fresh)],
+        candidates.top(depth),
+        config=computing.config,
+        name=checkpoint.name,
+        description=checkpoint.name,
+    )
+    run = apply_depth(candidates, scored.run, depth, name=checkpoint.name)
+    return run, Read(role, checkpoint.path, checkpoint.manifest.checksum)
 
 
 def _joined(runs: Sequence[Run]) -> Run:

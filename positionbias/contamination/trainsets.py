@@ -12,8 +12,8 @@ from passages judged not relevant for any query; ours are from the corpus, as th
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,27 +64,23 @@ def write_contaminated_set(
             candidates of another collection.
     """
     refuse_existing(out, overwrite=overwrite)
-    split, size, seed = settings.split, settings.group_size, settings.seed
-    relevant = relevant_passages(collection.qrels(split), settings.relevant_from)
+    relevant = relevant_passages(collection.qrels(settings.split), settings.relevant_from)
+    counts = {split: Counter[str]() for split in (settings.split, *settings.targets)}
     targets = {
-        target: _target(collection, target, relevant, settings) for target in settings.targets
+        target: _target(collection, target, relevant, settings, counts[target])
+        for target in settings.targets
     }
-    counts = {split: Counter[str]()}
-    counts |= {target: _counts(*judged, size) for target, judged in targets.items()}
-    group_queries(collection, (split, *targets))
-    ordinary = ordinary_groups(collection, candidates, relevant, settings, counts[split])
+    group_queries(collection, list(counts))
+    ordinary = ordinary_groups(collection, candidates, relevant, settings, counts[settings.split])
     judged = (
         [
             group
             for query in queries
-            for group in judged_groups(
-                query, size, seed, len(collection), collection.passage_ids_at
-            )
+            for group in judged_groups(query, collection, settings, counts[target])
         ]
-        for queries, _ in targets.values()
+        for target, queries in targets.items()
     )
-    files = [("candidates", candidates)]
-    record = settings.record()
+    files, record = [("candidates", candidates)], settings.record()
     with drawn_set(
         out, collection, files, COMMAND, record, seed=settings.seed, overwrite=overwrite
     ) as (folder, manifest):
@@ -93,8 +89,8 @@ def write_contaminated_set(
             list,
             track(chain(ordinary, judged), "writing training groups", unit="blocks"),
             manifest,
-            splits=(split, *targets),
-            content=lambda: {"origins": {origin: dict(own) for origin, own in counts.items()}},
+            splits=list(counts),
+            content=lambda: {"origins": {split: dict(number) for split, number in counts.items()}},
         )
     return Groups(out)
 
@@ -106,9 +102,6 @@ def add_origins(made: Collected, groups: Groups, **cells: Any) -> None:
         made.add(MEASURE, "share of groups", counts["groups"] / len(groups), split=split, **cells)
         for statistic, number in counts.items():
             made.add(MEASURE, statistic, number, split=split, **cells)
-
-
-# --- ordinary groups ------------------------------------------------------------------------------
 
 
 def ordinary_groups(
@@ -125,48 +118,42 @@ def ordinary_groups(
     Raises:
         InputError: candidates with unknown queries or passages, or no group.
     """
-
-    def unknown(wanted: str, found: str) -> InputError:
-        do = "check --split, and that --candidates were retrieved from this collection"
-        return bad_input(candidates, wanted=wanted, found=found, do=do)
-
-    split, seed = settings.split, settings.seed
-    known = {query_id for query_id, _ in collection.query_texts(split)}
-    waiting, rankings = dict(relevant), read_rankings(candidates)
+    split, size, seed = settings.split, settings.group_size, settings.seed
+    queries = {query_id for query_id, _ in collection.query_texts(split)}
+    pairs = [passage_id for passages in relevant.values() for passage_id in passages]
+    absent, rankings = set(collection.absent(sorted(set(pairs)))), read_rankings(candidates)
+    counts[ABSENT] = sum(passage_id in absent for passage_id in pairs)
     while block := list(islice(rankings, BLOCK)):
-        retrieved = {query_id: ids[: settings.train_depth] for query_id, ids, _ in block}
-        if strange := [query_id for query_id in retrieved if query_id not in known]:
-            raise unknown(f"queries of split {split!r}", f"query {strange[0]!r}")
-        named = chain(*retrieved.values(), *(waiting.get(query_id, ()) for query_id in retrieved))
-        absent = set(collection.absent(list(dict.fromkeys(named))))
         groups = list[TrainingGroup]()
-        for query_id, passage_ids in retrieved.items():
-            if missing := absent.intersection(passage_ids):
-                raise unknown(f"passages of {collection.name}", f"passage {min(missing)!r}")
-            positives = waiting.pop(query_id, ())
-            pool, here = without(passage_ids, positives), without(positives, absent)
-            counts[ABSENT] += len(positives) - len(here)
-            if not pool:
-                counts[WITHOUT] += len(here)
-                continue
-            counts["queries"] += bool(here)
+        for query_id, passage_ids, _ in block:
+            positives = relevant.get(query_id, ())
+            pool = without(passage_ids[: settings.train_depth], positives)
+            here = without(positives, absent) if pool else []
             for positive in here:
-                drawn = draw_negatives(pool, settings.group_size - 1, seed, query_id, positive)
+                drawn = draw_negatives(pool, size - 1, seed, query_id, positive)
                 labels = (1, *[0] * len(drawn))
                 groups.append(TrainingGroup(query_id, (positive, *drawn), labels))
+            counts["queries"] += bool(here)
+        unknown = [f"query {query_id!r}" for query_id, *_ in block if query_id not in queries]
+        drawn = sorted({passage_id for group in groups for passage_id in group.passage_ids})
+        unknown += [f"passage {passage_id!r}" for passage_id in collection.absent(drawn)]
+        if unknown:
+            raise bad_input(
+                candidates,
+                wanted=f"queries of split {split!r} and passages of {collection.name}",
+                found=unknown[0],
+                do="check --split, and that --candidates were retrieved from this collection",
+            )
         counts["groups"] += len(groups)
         yield groups
-    counts[WITHOUT] += sum(map(len, waiting.values()))
     if not counts["groups"]:
         raise no_candidates(candidates, split)
-
-
-# --- groups from judgements -----------------------------------------------------------------------
+    counts[WITHOUT] = len(pairs) - counts[ABSENT] - counts["groups"]
 
 
 class Judged(NamedTuple):
-    """A test query: its relevant, its non-relevant and all its judged passages in the corpus, by
-    id.
+    """A test query: its relevant, its non-relevant and all its judged passages in the corpus,
+    sorted.
     """
 
     query_id: str
@@ -174,39 +161,30 @@ class Judged(NamedTuple):
     negatives: Sequence[str]
     judged: Sequence[str]
 
-    def random_negatives(self, size: int) -> int:
-        """Return the number of negatives in groups of ``size`` that have to be drawn."""
-        return max(0, len(self.positives) * (size - 1) - len(self.negatives))
-
 
 def judged_queries(
     qrels: Iterable[Qrel],
-    absent: Collection[str] = (),
-    *,
-    relevant_from: int = 2,
-    relevant_elsewhere: Mapping[str, Sequence[str]] | None = None,
+    absent: Iterable[str],
+    relevant_from: int,
+    relevant_elsewhere: Mapping[str, Sequence[str]],
 ) -> tuple[list[Judged], int]:
     """Return the queries with a positive in the corpus, in order of ids, and how many positives are
     missing. If a passage is judged twice, the higher grade counts [decision].
 
     ``absent`` are judged passages that are not in the corpus; ``relevant_elsewhere`` has passages
-    relevant to the same query in another training split, which are not negatives either [decision].
+    relevant to the same query in the training split, which are not negatives either [decision].
     """
-    grades: dict[str, dict[str, int]] = {}
-    for query_id, passage_id, grade in qrels:
-        of_query = grades.setdefault(query_id, {})
-        of_query[passage_id] = max(grade, of_query.get(passage_id, grade))
-    queries, missing = [], 0
-    for query_id, of_query in sorted(grades.items()):
-        elsewhere = set((relevant_elsewhere or {}).get(query_id, ()))
-        positives = sorted(item for item, grade in of_query.items() if grade >= relevant_from)
-        negatives = sorted(of_query.keys() - set(positives) - elsewhere)
-        judged = sorted(elsewhere.union(of_query))
-        here = without(positives, absent)
-        missing += len(positives) - len(here)
-        if here:
-            query = Judged(query_id, here, without(negatives, absent), without(judged, absent))
-            queries.append(query)
+    grades, gone, queries, missing = defaultdict[str, dict[str, int]](dict), set(absent), [], 0
+    for query_id, passage_id, grade in sorted(qrels, key=lambda qrel: qrel.grade):
+        grades[query_id][passage_id] = grade
+    for query_id, grade_of in sorted(grades.items()):
+        elsewhere = set(relevant_elsewhere.get(query_id, ()))
+        positives = {item for item, grade in grade_of.items() if grade >= relevant_from}
+        negatives, judged = grade_of.keys() - positives - elsewhere, grade_of.keys() | elsewhere
+        missing += len(positives & gone)
+        if positives - gone:
+            parts = (sorted(part - gone) for part in (positives, negatives, judged))
+            queries.append(Judged(query_id, *parts))
     return queries, missing
 
 
@@ -215,83 +193,60 @@ def _target(
     split: str,
     relevant: Mapping[str, Sequence[str]],
     settings: ContaminatedSettings,
-) -> tuple[list[Judged], int]:
-    """Return a target's queries in a keyed order, and how many of their positives are missing."""
-    if split not in collection.splits:
-        raise bad_input(
-            collection.path,
-            wanted=f"a split {split!r} for --contaminate",
-            found=", ".join(collection.splits),
-            do="name one of these; a target of another collection is joined first: posbias "
-            "collection merge "
-            "A=… B=… --apart --out both",
-        )
+    counts: Counter[str],
+) -> list[Judged]:
+    """Return a target's queries in a keyed order; count their positives that are missing."""
     qrels, relevant_from = collection.qrels(split), settings.target_relevant_from
     absent = collection.absent(sorted({qrel.passage_id for qrel in qrels}))
-    queries, missing = judged_queries(
-        qrels, absent, relevant_from=relevant_from, relevant_elsewhere=relevant
-    )
+    queries, counts[ABSENT] = judged_queries(qrels, absent, relevant_from, relevant)
     if not queries:
-        highest = f", the highest of grade {max(qrel.grade for qrel in qrels)}" if qrels else ""
         raise bad_input(
             collection.path,
             wanted=f"a passage judged {relevant_from} or higher in target {split!r}",
-            found=f"{len(qrels):,} judgements{highest}; {missing:,} {ABSENT}",
+            found=f"none; {counts[ABSENT]:,} {ABSENT}",
             do="give a lower --target-relevant-from or another --contaminate, or join the target's "
             "collection first: posbias collection merge",
         )
     ids = [query.query_id.encode("utf-8", "replace") for query in queries]
     keys = keys64(settings.seed, "contaminated query", ids)
-    return [queries[place] for place in np.argsort(keys, kind="stable").tolist()], missing
-
-
-def _counts(queries: Sequence[Judged], missing: int, size: int) -> Counter[str]:
-    groups = sum(len(query.positives) for query in queries)
-    random = sum(query.random_negatives(size) for query in queries)
-    counts = {"queries": len(queries), "groups": groups, "random negatives": random}
-    return Counter({**counts, "judged negatives": groups * (size - 1) - random, ABSENT: missing})
+    return [queries[place] for place in np.argsort(keys, kind="stable").tolist()]
 
 
 def judged_groups(
     query: Judged,
-    size: int,
-    seed: int,
-    passages: int,
-    passage_ids_at: Callable[[np.ndarray], Sequence[str]],
+    collection: collections.Collection,
+    settings: ContaminatedSettings,
+    counts: Counter[str],
 ) -> Iterator[TrainingGroup]:
-    """Yield a query's groups of ``size`` passages, positives and negatives each in a keyed order.
-
-    ``passage_ids_at`` returns the ids of drawn passages by their places in a corpus of
-    ``passages``.
+    """Yield a query's groups, positives and negatives each in a keyed order, and count them.
 
     Raises:
         InputError: fewer unjudged passages in the corpus than a group needs.
     """
+    seed, negatives_each, judged = settings.seed, settings.group_size - 1, set(query.judged)
 
     def ordered(items: Sequence[str], purpose: str) -> list[str]:
         places = choose(len(items), len(items), seed, purpose, query.query_id)
         return [items[place] for place in places]
 
-    def unjudged(number: int, positive: str) -> list[str]:
-        if passages - len(judged) < number:
+    counts["queries"] += 1
+    negatives = iter(ordered(query.negatives, "judged negative"))
+    for positive in ordered(query.positives, "judged positive"):
+        drawn = list(islice(negatives, negatives_each))
+        lacking = negatives_each - len(drawn)
+        counts.update({"groups": 1, "judged negatives": len(drawn), "random negatives": lacking})
+        if lacking > len(collection) - len(judged):
             raise InputError(
-                f"query {query.query_id!r}: wanted {number:,} random unjudged passages; found "
-                f"{passages - len(judged):,} in a corpus of {passages:,}; give a smaller "
-                "--group-size"
+                f"query {query.query_id!r}: wanted {lacking:,} random unjudged passages; found "
+                f"{len(collection) - len(judged):,} in a corpus of {len(collection):,}; give a "
+                "smaller --group-size"
             )
-        # at least ``number`` of these are unjudged, and so many are drawn from the first ones
-        key = (seed, "random negative", query.query_id, positive)
-        drawn = choose(passages, min(passages, number + len(judged)), *key)
-        ids = passage_ids_at(np.array(drawn, np.int64))
-        return [item for item in ids if item not in judged][:number]
-
-    judged = set(query.judged)
-    negatives = ordered(query.negatives, "judged negative")
-    for turn, positive in enumerate(ordered(query.positives, "judged positive")):
-        drawn = negatives[turn * (size - 1) : (turn + 1) * (size - 1)]
-        if len(drawn) < size - 1:
-            drawn += unjudged(size - 1 - len(drawn), positive)
-        yield TrainingGroup(query.query_id, (positive, *drawn), (1, *[0] * (size - 1)))
+        if lacking:  # at least so many of these are unjudged, and the first ones are taken
+            key = (seed, "random negative", query.query_id, positive)
+            places = choose(len(collection), min(len(collection), lacking + len(judged)), *key)
+            ids = collection.passage_ids_at(np.array(places, np.int64))
+            drawn += [item for item in ids if item not in judged][:lacking]
+        yield TrainingGroup(query.query_id, (positive, *drawn), (1, *[0] * negatives_each))
 
 
 def draw_contaminated(

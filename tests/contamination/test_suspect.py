@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,44 +12,50 @@ from hypothesis import strategies as st
 from pandas import DataFrame
 from scipy import stats
 
-from positionbias.contamination.settings import SuspectSettings
+from positionbias.contamination.settings import Suspects, SuspectSettings
 from positionbias.contamination.shown import SUSPICIONS
 from positionbias.contamination.suspect import (
-    Contrast,
     Excess,
     Obstacle,
     Suspected,
-    System,
-    against_fresh,
     excess_of,
     simulated_rates,
     suspicion_rows,
 )
+from positionbias.contamination.systems import suspect_systems
 from positionbias.core.errors import InputError
 from positionbias.core.rows import Collected
+from positionbias.ranking.config import Computing
 
-PUBLIC, FRESH = ["q1", "q2", "q3", "q4"], ["f1", "f2", "f3", "f4"]
-NAMES = ("test", "other")
-SETS = against_fresh({i: i for i in PUBLIC}, {i: i for i in FRESH}, names=NAMES)
-
-
-def system(name: str, public: Sequence[float], fresh: Sequence[float]) -> System:
-    values = dict(zip([*PUBLIC, *FRESH], [*public, *fresh], strict=True))
-    return System(name, "model" if name in ("m", "n") else "control", values)
+from .test_trainsets import TEST, TEST_QRELS, corpus
 
 
-MODEL = system("m", [1.0, 0.8, 0.6, 0.4], [0.5, 0.4, 0.6, 0.4])
-CONTROL = system("c", [0.5, 0.5, 0.5, 0.5], [0.4, 0.5, 0.6, 0.4])
-OTHER = system("d", [0.5, 0.5, 0.5, 0.5], [0.4, 0.5, 0.6, 0.6])
+def queries(number: int) -> DataFrame:
+    """So many queries of a test and of another set, each a cluster."""
+    ids = [f"{side}{place:03}" for side in "qf" for place in range(number)]
+    return DataFrame({"subset": ["test"] * number + ["other"] * number, "cluster": ids}, index=ids)
 
 
-def found(
-    controls: Sequence[System] = (CONTROL, OTHER),
-    models: Sequence[System] = (MODEL,),
-    contrast: Contrast = SETS,
-) -> DataFrame:
+FOUR = queries(4)
+MODELS = DataFrame(
+    {
+        "m": [1.0, 0.8, 0.6, 0.4, 0.5, 0.4, 0.6, 0.4],
+        "n": [0.6, 0.5, 0.5, 0.6, 0.5, 0.4, 0.6, 0.4],
+    },
+    index=FOUR.index,
+)
+CONTROLS = DataFrame(
+    {
+        "c": [0.5, 0.5, 0.5, 0.5, 0.4, 0.5, 0.6, 0.4],
+        "d": [0.5, 0.5, 0.5, 0.5, 0.4, 0.5, 0.6, 0.6],
+    },
+    index=FOUR.index,
+)
+
+
+def found(controls: DataFrame, models: DataFrame) -> DataFrame:
     made = Collected({"study": "contamination suspect", "collection": "c"}, ("seen", "other"))
-    suspicion_rows(made, models, controls, contrast, SuspectSettings())
+    suspicion_rows(made, models, controls, queries(len(models) // 2), SuspectSettings())
     return SUSPICIONS.own(made.rows)
 
 
@@ -62,7 +68,7 @@ def test_an_excess_by_hand() -> None:
     """The model's own difference is 0.7 − 0.475 = 0.225, the controls' are 0.025 and −0.025: t
     = 0.225 / (s · √1.5), s = 0.05 / √2, one degree of freedom.
     """
-    excess = defined(excess_of(MODEL, [CONTROL, OTHER], SETS))
+    excess = defined(excess_of(MODELS["m"], CONTROLS, FOUR))
     assert (excess.value, excess.spread) == pytest.approx((0.225, 0.05 / 2**0.5))
     error = 0.05 / 2**0.5 * 1.5**0.5
     by_trainings = stats.t.sf(0.225 / error, 1)
@@ -77,15 +83,15 @@ def test_an_excess_by_hand() -> None:
 @pytest.mark.parametrize(
     ("controls", "obstacle"),
     [
-        ([], Obstacle.FEW),
-        ([CONTROL], Obstacle.FEW),
-        ([CONTROL, CONTROL._replace(name="again")], Obstacle.FLAT),
-        ([CONTROL, MODEL._replace(name="itself", role="control")], Obstacle.FLAT),
+        (CONTROLS[[]], Obstacle.FEW),
+        (CONTROLS[["c"]], Obstacle.FEW),
+        (CONTROLS[["c"]].assign(again=CONTROLS["c"]), Obstacle.FLAT),
+        (CONTROLS[["c"]].assign(itself=MODELS["m"]), Obstacle.FLAT),
     ],
     ids=["none", "one", "one twice", "the model itself"],
 )
-def test_it_cannot_tell(controls: list[System], obstacle: Obstacle) -> None:
-    rows = found(controls)
+def test_it_cannot_tell(controls: DataFrame, obstacle: Obstacle) -> None:
+    rows = found(controls, MODELS[["m"]])
     (excess,) = rows[rows["statistic"] == "excess"].itertuples()
     assert (excess.answer, excess.reason) == (Suspected.UNKNOWN, obstacle)
     assert "false alarms" not in set(rows["statistic"])
@@ -93,13 +99,15 @@ def test_it_cannot_tell(controls: list[System], obstacle: Obstacle) -> None:
     assert "Next: Train at least 2 controls" in SUSPICIONS.findings(rows)[0].text
 
 
-def test_a_query_of_both_sets_is_refused() -> None:
+def test_a_query_of_both_sets_is_refused(tmp_path: Path) -> None:
+    collection = corpus(tmp_path / "c", dict.fromkeys(("test", "again"), (TEST, TEST_QRELS)))
+    suspects = Suspects(models=["m.run"], fresh="again")
     with pytest.raises(InputError, match=r"^--fresh: wanted queries that are not in 'test'"):
-        against_fresh({"q1": "q1"}, {"q1": "q1", "q2": "q2"}, names=NAMES)
+        suspect_systems(collection, suspects, Computing(), SuspectSettings())
 
 
 def test_holm_is_over_all_models() -> None:
-    rows = found(models=[MODEL, system("n", [0.6, 0.5, 0.5, 0.6], [0.5, 0.4, 0.6, 0.4])])
+    rows = found(CONTROLS, MODELS)
     first, second = rows[rows["statistic"] == "excess"].itertuples()
     assert first.p < second.p
     assert (first.p_adjusted, second.p_adjusted) == pytest.approx(
@@ -111,41 +119,34 @@ def test_holm_is_over_all_models() -> None:
 @given(shift=st.floats(-0.5, 0.5))
 def test_what_affects_model_and_controls_alike_is_taken_off(shift: float) -> None:
     """Fresh queries that are harder for all by any amount: value and p are those without."""
-    harder = [
-        one._replace(values={q: v + shift * q.startswith("f") for q, v in one.values.items()})
-        for one in (MODEL, CONTROL, OTHER)
-    ]
-    plain = defined(excess_of(MODEL, [CONTROL, OTHER], SETS))
-    shifted = defined(excess_of(harder[0], harder[1:], SETS))
+    harder = shift * (FOUR["subset"] == "other")
+    model = MODELS["m"]
+    plain = defined(excess_of(model, CONTROLS, FOUR))
+    shifted = defined(excess_of(model + harder, CONTROLS.add(harder, axis=0), FOUR))
     assert (shifted.value, shifted.p()) == pytest.approx((plain.value, plain.p()))
 
 
 QUERIES = 60
-IDS = {side: [f"{side}{number:03}" for number in range(QUERIES)] for side in "qf"}
-MANY = against_fresh(*({i: i for i in ids} for ids in IDS.values()), names=NAMES)
 
 
-def systems(rng: np.random.Generator, number: int, effect: float, scale: float = 1) -> list[System]:
+def systems(rng: np.random.Generator, number: int, effect: float, scale: float = 1) -> DataFrame:
     """Models whose values differ by query and by chance; the others are harder for all, and the
     first gains ``effect`` on the public queries.
     """
-    levels = {side: rng.normal(0.5, 0.2, QUERIES) for side in "qf"}
-    made = []
+    levels = rng.normal(0.5, 0.2, (2, QUERIES))
+    values = {}
     for place in range(number):
-        values: dict[str, float] = {}
-        for side, ids in IDS.items():
-            own = levels[side] + rng.normal(0, 0.05) + rng.normal(0, 0.1, QUERIES)
-            own += effect if side == "q" and not place else 0.0
-            values |= dict(zip(ids, (scale * own).tolist(), strict=True))
-        made.append(System(f"s{place}", "control" if place else "model", values))
-    return made
+        own = [level + rng.normal(0, 0.05) + rng.normal(0, 0.1, QUERIES) for level in levels]
+        own[0] += effect if not place else 0.0
+        values[f"s{place}"] = scale * np.concatenate(own)
+    return DataFrame(values, index=queries(QUERIES).index)
 
 
 def answers(effect: float, controls: int, trials: int, scale: float = 1) -> list[str]:
     rng, told = np.random.default_rng(5), []
     for _ in range(trials):
-        model, *others = systems(rng, 1 + controls, effect, scale)
-        rows = found(others, [model], MANY)
+        drawn = systems(rng, 1 + controls, effect, scale)
+        rows = found(drawn.drop(columns="s0"), drawn[["s0"]])
         told += rows[rows["statistic"] == "excess"]["answer"].tolist()
         assert (rows[rows["statistic"] == "false alarms"]["value"] <= 0.06).all()
     return told
