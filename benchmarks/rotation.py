@@ -26,8 +26,7 @@ from harness.machine import commit_of, this_machine
 from positionbias.core.blocks import file_blocks
 from positionbias.core.process import keep_freed_memory
 from positionbias.positions.raw_files import RAW_BLOCK_BYTES
-from positionbias.positions.raw_formats import rotate_tsv
-from positionbias.positions.raw_output import spliced
+from positionbias.positions.raw_formats import rotate_tsv, spliced
 from positionbias.positions.rotate import Rotation
 
 WORKERS = (1, 2)

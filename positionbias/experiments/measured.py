@@ -38,9 +38,9 @@ from positionbias.evaluation.trainings import (
 from positionbias.models.checkpoint import LOG, read_log
 from positionbias.models.remedied import trained_folder
 from positionbias.models.tensors import FACTS
+from positionbias.positions.debias import add_rotation as add_counts
 from positionbias.positions.debias import rotation_of
 from positionbias.positions.rewrite import Rewritten
-from positionbias.positions.rotation_facts import add_rotation as add_counts
 from positionbias.training.measured import training_rows
 
 FIRST_STAGE, POSITION_ONLY = "bm25", "position-only"  # kinds of systems beside models

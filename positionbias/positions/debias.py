@@ -8,10 +8,11 @@ and number of workers give the same text. Queries and judgements are copied; see
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pandas import DataFrame
 
@@ -29,7 +30,16 @@ from positionbias.core.shards import read_shard, write_shard
 from positionbias.core.splitter import USUAL_WORDS, splitter_of
 from positionbias.core.steps import MapShards
 from positionbias.engine.choose import Engine
-from positionbias.positions.cuts import byte_cuts, fates, laid_out, possible_fates
+from positionbias.positions.cuts import (
+    ONE_SENTENCE,
+    ROTATED,
+    WORDLESS,
+    byte_cuts,
+    fates,
+    laid_out,
+    possible_fates,
+)
+from positionbias.positions.raw_files import RotatedFile
 from positionbias.positions.rewrite import (
     ORIGINAL,
     MoveSpan,
@@ -40,7 +50,6 @@ from positionbias.positions.rewrite import (
     rewrite,
 )
 from positionbias.positions.rotate import Rotation, move_span
-from positionbias.positions.rotation_facts import add_rotation, rotation_notes
 
 
 def debias(
@@ -69,7 +78,7 @@ def debias(
         make=partial(_rotate_shard, rotation),
         move=partial(_turn, rotation),
         fates=possible_fates(rotation),
-        notes=rotation_notes(rotation),
+        notes=rotation.notes,
     )
     return rewrite(
         collection,
@@ -181,6 +190,38 @@ def queries_by_cut(
         if spans:
             (whole if all(spans) else cut).add(answers[number].query_id)
     return whole - cut, cut
+
+
+def add_rotation(
+    made: Collected,
+    rotation: Rotation,
+    passages: Mapping[str, int],
+    answers: Mapping[str, Any],
+    /,
+    **cells: Any,
+) -> None:
+    """Add what a rotation did to passages, by outcome, and to the answers of each split; of one by
+    sentences also the share of passages without an inner sentence boundary.
+    """
+    count = sum(passages.values())
+    changed = passages[ROTATED] / count if count else None
+    made.add("rotation", "share changed", changed, unit="share", count=count, **cells)
+    if rotation.mode == "sentences" and (with_words := count - passages[WORDLESS]):
+        share = passages[ONE_SENTENCE] / with_words
+        made.add("rotation", "share of one sentence", share, unit="share", count=count, **cells)
+    for outcome, number in passages.items():
+        label = outcome.replace("_", " ")
+        made.add("rotation", "passages", number, axis="cause", label=label, **cells)
+    for split, moved in answers.items():
+        for name in ("answers", "kept", "cut"):
+            made.add("rotation", name, getattr(moved, name), split=split, **cells)
+
+
+def file_rows(rotated: RotatedFile) -> DataFrame:
+    """Return the counts of the rotation of a raw file."""
+    made = Collected({"study": "debias", "collection": rotated.name})
+    add_rotation(made, rotated.rotation, rotated.passages, {})
+    return made.rows
 
 
 def rotation_rows(rotated: Collection) -> DataFrame:

@@ -3,21 +3,30 @@
 The draw for a passage is that of ``positions.rotate``, keyed by the seed and the passage's id, so
 the output equals the rotation of the imported collection. Files are processed in blocks of 2 MiB,
 and a killed run resumes after the last complete block. A run from or to a pipe cannot be resumed.
+
+Any worker makes the piece of a block, and the pieces come back to this process, so a file is
+written once and its SHA-256 computed on the way. Separate shards, joined at the end, would be
+written twice and read once more. A log has a line for each piece: its length, the SHA-256 of
+everything so far, its maker's counts, and a digest of the line. A later run of the same job keeps
+the file up to the first disagreement.
 """
 
 from __future__ import annotations
 
+import errno
+import hashlib
+import json
 import os
 import sys
+import zlib
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
-
-from pandas import DataFrame
+from typing import IO, Any, Literal
 
 from positionbias.core.blocks import Block, file_blocks, stream_blocks
 from positionbias.core.errors import SettingError, bad_input
@@ -28,6 +37,7 @@ from positionbias.core.files import (
     file_state,
     input_errors,
     unchanged,
+    zstandard,
 )
 from positionbias.core.formatting import count, percent
 from positionbias.core.json_text import JsonObject
@@ -44,24 +54,13 @@ from positionbias.core.places import Place, pasted
 from positionbias.core.process import keep_freed_memory
 from positionbias.core.progress import hint, track
 from positionbias.core.publish import atomic_file, refuse_existing, resumable_folder
-from positionbias.core.rows import Collected
+from positionbias.core.seal import as_signed, signed
 from positionbias.core.shown import Shown
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.steps import MapShards
 from positionbias.positions.cuts import ROTATED, possible_fates
-from positionbias.positions.raw_formats import format_of, rotate_jsonl, rotate_tsv
-from positionbias.positions.raw_output import (
-    Counts,
-    Edits,
-    OrderedFile,
-    Packing,
-    pack,
-    packing_of,
-    resumed_file,
-    spliced,
-)
+from positionbias.positions.raw_formats import Edits, format_of, rotate_jsonl, rotate_tsv, spliced
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.rotation_facts import add_rotation, rotation_notes
 from positionbias.positions.settings import RawFormat
 
 PIPE = "-"
@@ -69,6 +68,12 @@ PIPE = "-"
 # smaller than the blocks of an import, so that its arrays fit in the processor's cache
 RAW_BLOCK_BYTES = 2 << 20
 Rotate = Callable[[Block], tuple[Edits | bytes, Counter[str]]]
+Counts = Mapping[str, Mapping[str, int]]  # by what is counted
+Packing = Literal["gzip", "zstd"]
+_ENDINGS: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd"}
+_LOG = ".pieces"
+_LEVEL = 6
+_SETTLED = 32 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +140,6 @@ class RotatedFile(Shown):
                 parts.append(f"{count(number)} {fate.replace('_', ' ')}")
         return f"{self.name}: {', '.join(parts)}"
 
-    @property
-    def rows(self) -> DataFrame:
-        """The counts of the rotation."""
-        made = Collected({"study": "debias", "collection": self.name})
-        add_rotation(made, self.rotation, self.passages, {})
-        return made.rows
-
 
 def debias_file(
     source: Path | Pipe,
@@ -168,64 +166,68 @@ def debias_file(
         format = format_of(source)
     if isinstance(out, Path):
         refuse_existing(out, overwrite=overwrite, folder=False)
-    task = _Task(
-        source, out, rotation, format, map_shards, overwrite, provenance or {}, block_bytes
-    )
-    if isinstance(source, Path) and isinstance(out, Path):
-        return task.lines_resumed()
-    return task.lines_streamed()
+    task = _Task(source, out, rotation, format, map_shards, provenance or {}, block_bytes)
+    if isinstance(out, Pipe):
+        return task.rotated_into(OrderedFile(out.stream))
+    if isinstance(source, Pipe):
+        with atomic_file(out, overwrite=overwrite) as place:
+            with open(place, "wb") as handle:
+                rotated = task.rotated_into(OrderedFile(handle, packing_of(out)))
+            write_manifest(manifest_path(place), task.manifest(rotated))
+        return rotated
+    job: JsonObject = {
+        "command": "debias",
+        "settings": {**task.settings, "block_bytes": block_bytes},
+        "inputs": [file_state(source)],
+    }
+    with (
+        resumable_folder(out, job, overwrite=overwrite, folder=False) as folder,
+        unchanged([source]),
+    ):
+        with resumed_file(folder, out.name, packing_of(out)) as file:
+            rotated = task.rotated_into(file)
+        write_manifest(folder / manifest_path(out).name, task.manifest(rotated))
+    return rotated
 
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """One file to rotate; a method for each kind of input and output."""
+    """One file to rotate, and what made it."""
 
     source: Path | Pipe
     out: Path | Pipe
     rotation: Rotation
     format: RawFormat | None
     map_shards: MapShards
-    overwrite: bool
     provenance: JsonObject
     block_bytes: int
 
-    def lines_resumed(self) -> RotatedFile:
-        """Rotate lines from a file to a file; a killed run can be resumed."""
-        assert isinstance(self.source, Path)
-        assert isinstance(self.out, Path)
-        with (
-            resumable_folder(
-                self.out, self._job(), overwrite=self.overwrite, folder=False
-            ) as folder,
-            unchanged([self.source]),
-        ):
-            with resumed_file(folder, self.out.name, packing_of(self.out)) as file:
-                self._append_lines(file)
-            rotated = self._rotated(file.checksum, file.size, file.facts)
-            write_manifest(folder / manifest_path(self.out).name, self._manifest(rotated))
-        return rotated
+    @property
+    def settings(self) -> JsonObject:
+        return {**asdict(self.rotation), "format": self.format}
 
-    def lines_streamed(self) -> RotatedFile:
-        """Rotate lines from or to a pipe."""
-
-        def fill(file: OrderedFile) -> RotatedFile:
-            self._append_lines(file)
-            return self._rotated(file.checksum, file.size, file.facts)
-
-        return self._at_once(fill)
-
-    def _append_lines(self, file: OrderedFile) -> None:
+    def rotated_into(self, file: OrderedFile) -> RotatedFile:
+        """Rotate the blocks behind those that are in the file."""
         rotate: Rotate = partial(
             rotate_tsv if self.format == "tsv" else rotate_jsonl, self.rotation
         )
         keep_freed_memory()
         sent: deque[Block] = deque()  # blocks at work; a pipe's bytes are nowhere else
         white_space = self.format == "tsv" and self.rotation.words == "whitespace"
-        piece_of = _Piece(rotate, file.packing, in_threads=white_space)
-        pieces = self.map_shards(piece_of, self._left(len(file.facts), sent))
+        work = _Work(rotate, file.packing, in_threads=white_space)
+        pieces = self.map_shards(work, self._left(len(file.facts), sent))
         for piece, facts in track(pieces, "rotating", self._number_of_blocks(), unit="blocks"):
             block = sent.popleft()
             file.append(spliced(block.read(), piece) if isinstance(piece, Edits) else piece, facts)
+        passages = Counter(dict.fromkeys(possible_fates(self.rotation), 0))
+        for item in file.facts:
+            passages.update(item["passages"])
+        if not sum(passages.values()):
+            place = self.source.name if isinstance(self.source, Pipe) else self.source
+            raise bad_input(place, wanted="passages", found="none", do="check the input")
+        piped = isinstance(self.out, Pipe)
+        name, counts = self.out.name, dict(passages)
+        return RotatedFile(name, self.rotation, file.checksum, file.size, counts, piped)
 
     def _left(self, done: int, sent: deque[Block]) -> Iterator[Block]:
         for block in islice(self._blocks(), done, None):
@@ -245,54 +247,19 @@ class _Task:
             return None
         return -(-self.source.stat().st_size // self.block_bytes)
 
-    def _at_once(self, fill: Callable[[OrderedFile], RotatedFile]) -> RotatedFile:
-        """Fill the output pipe, or a file that appears with its manifest when complete."""
-        if isinstance(self.out, Pipe):
-            return fill(OrderedFile(self.out.stream))
-        read = [self.source] if isinstance(self.source, Path) else []
-        with atomic_file(self.out, overwrite=self.overwrite) as place, unchanged(read):
-            with open(place, "wb") as handle:
-                rotated = fill(OrderedFile(handle, packing_of(self.out)))
-            write_manifest(manifest_path(place), self._manifest(rotated))
-        return rotated
-
-    @staticmethod
-    def _name(place: Path | Pipe) -> str:
-        return place.name if isinstance(place, Pipe) else str(place)
-
-    def _settings(self) -> JsonObject:
-        return {**asdict(self.rotation), "format": self.format}
-
-    def _job(self) -> JsonObject:
-        assert isinstance(self.source, Path)
-        settings = {**self._settings(), "block_bytes": self.block_bytes}
-        return {"command": "debias", "settings": settings, "inputs": [file_state(self.source)]}
-
-    def _rotated(self, checksum: str, size: int, facts: Sequence[Counts]) -> RotatedFile:
-        passages = Counter(dict.fromkeys(possible_fates(self.rotation), 0))
-        for item in facts:
-            passages.update(item["passages"])
-        if not sum(passages.values()):
-            raise bad_input(
-                self._name(self.source), wanted="passages", found="none", do="check the input"
-            )
-        piped = isinstance(self.out, Pipe)
-        return RotatedFile(self.out.name, self.rotation, checksum, size, dict(passages), piped)
-
-    def _manifest(self, rotated: RotatedFile) -> Manifest:
+    def manifest(self, rotated: RotatedFile) -> Manifest:
+        """Return the manifest of the file."""
         assert isinstance(self.out, Path)
         inputs: tuple[InputRef, ...] = ()
-        state: JsonObject = {"name": self._name(self.source)}
+        state: JsonObject = {"name": self.source.name}
         if isinstance(self.source, Path):
-            state = file_mark(self.source)
-            inputs = (
-                input_ref("original", self.source, content_digest(self.source), artefact=self.out),
-            )
+            state, digest = file_mark(self.source), content_digest(self.source)
+            inputs = (input_ref("original", self.source, digest, artefact=self.out),)
         return Manifest(
             kind="passages",
             name=rotated.name,
             command="debias",
-            settings=self._settings(),
+            settings=self.settings,
             seed=self.rotation.seed,
             inputs=inputs,
             content={
@@ -301,17 +268,17 @@ class _Task:
                 "passages": sum(rotated.passages.values()),
                 "rotation": {"passages": rotated.passages},
             },
-            notes=rotation_notes(self.rotation),
+            notes=self.rotation.notes,
             versions=package_versions(USUAL_WORDS),
             provenance=provenance(original=state, **self.provenance),
         )
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _Work:
     """Computation of a block: its final bytes of JSON lines, in threads of this process
     (``engine.local``), and where they are compressed, which takes longer than sending them; else
-    its edits.
+    its edits, so that another process returns 12 bytes a passage instead of the text.
     """
 
     rotate: Rotate
@@ -326,6 +293,141 @@ class _Piece:
             piece = spliced(data, piece)
         piece = piece if isinstance(piece, Edits) else pack(piece, self.packing)
         return piece, {"passages": dict(counts)}
+
+
+# -- the file that is written ----------------------------------------------------------------------
+
+
+def packing_of(path: Path | str) -> Packing | None:
+    """Return a file's compression by its suffix."""
+    return _ENDINGS.get(Path(path).suffix)
+
+
+def pack(data: bytes, packing: Packing | None) -> bytes:
+    """Compress to one gzip member or zstd frame, without name and time; concatenated, they are a
+    whole file.
+    """
+    if packing == "gzip":
+        packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, 31)
+        return packer.compress(data) + packer.flush()
+    if packing == "zstd":
+        return zstandard().ZstdCompressor().compress(data)
+    return data
+
+
+def unpack(data: bytes, packing: Packing | None) -> bytes:
+    """Invert ``pack``.
+
+    Raises:
+        ValueError: the data cannot be unpacked.
+    """
+    try:
+        if packing == "gzip":
+            return zlib.decompress(data, 31)
+        if packing == "zstd":
+            library = zstandard()
+            try:
+                return library.ZstdDecompressor().decompress(data)
+            except library.ZstdError as error:
+                raise ValueError(str(error)) from error
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    return data
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    bytes: int
+    checksum: str
+    facts: Counts
+
+
+class OrderedFile:
+    """Pieces appended in order to an open file or pipe, with the SHA-256 and the size of the
+    uncompressed content.
+    """
+
+    def __init__(
+        self, handle: IO[bytes], packing: Packing | None = None, log: IO[bytes] | None = None
+    ) -> None:
+        self.packing = packing
+        self.size = 0
+        self.facts: list[Counts] = []  # what the makers of the pieces said
+        self._handle, self._log = handle, log
+        self._hash = hashlib.sha256()
+        self._unsettled = 0  # bytes written since the last flush to disk
+        if log is not None:
+            self._verify(log)
+
+    @property
+    def checksum(self) -> str:
+        """Return the SHA-256 of the uncompressed content so far, in hexadecimal."""
+        return self._hash.hexdigest()
+
+    def append(self, piece: bytes, facts: Counts) -> None:
+        """Write one piece, as ``pack`` gave it, and what its maker said of it."""
+        left = memoryview(piece)
+        while left:  # an unbuffered pipe may take only a part
+            written = self._handle.write(left)
+            if written is None:
+                raise BlockingIOError(errno.EAGAIN, "a pipe that does not wait for its reader")
+            left = left[written:]
+        self._handle.flush()
+        self._settle(len(piece))
+        self._count(unpack(piece, self.packing), facts)
+        if self._log is not None:
+            line = _Piece(len(piece), self.checksum, facts)
+            self._log.write(json.dumps(signed(asdict(line))).encode() + b"\n")
+            self._log.flush()
+
+    def _settle(self, written: int) -> None:
+        """Now and then, have the system write the file's cached pages to disk and free them.
+
+        Otherwise a file of gigabytes fills as much page cache that nobody reads, and allocating it
+        takes most of the time of writing.
+        """
+        self._unsettled += written
+        if self._log is not None and self._unsettled >= _SETTLED and hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self._handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            self._unsettled = 0
+
+    def _count(self, content: bytes, facts: Counts) -> None:
+        self._hash.update(content)
+        self.size += len(content)
+        self.facts.append(dict(facts))
+
+    def _verify(self, log: IO[bytes]) -> None:
+        """Keep the file as far as the log agrees with it, and cut off the rest."""
+        whole, logged = 0, 0
+        for line in log:
+            try:
+                told = as_signed(_Piece, json.loads(line))
+                piece = self._handle.read(told.bytes)
+                content = unpack(piece, self.packing)
+                hash_ = self._hash.copy()
+                hash_.update(content)
+                if len(piece) != told.bytes or hash_.hexdigest() != told.checksum:
+                    break
+                self._count(content, told.facts)
+            except (ValueError, KeyError, TypeError, RecursionError):
+                break
+            whole, logged = whole + len(piece), logged + len(line)
+        for handle, length in ((self._handle, whole), (log, logged)):
+            handle.seek(length)
+            handle.truncate()
+
+
+@contextmanager
+def resumed_file(folder: Path, name: str, packing: Packing | None = None) -> Iterator[OrderedFile]:
+    """Open the file ``name`` in a ``resumable_folder``, with the pieces of an earlier run."""
+    path, log = folder / name, folder / _LOG
+    path.touch()
+    log.touch()
+    with open(path, "r+b") as handle, open(log, "r+b") as lines:
+        yield OrderedFile(handle, packing, lines)
+
+
+# -- the command -----------------------------------------------------------------------------------
 
 
 def is_raw(place: Place) -> bool:

@@ -23,19 +23,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from positionbias.core.blocks import Block
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
 from positionbias.core.json_text import parse_json
 from positionbias.positions.cuts import byte_cuts, fates, laid_out
-from positionbias.positions.raw_output import Edits
 from positionbias.positions.rotate import Rotation, rotate_at
 from positionbias.positions.settings import RAW_FORMATS, RawFormat
 
 _ENDINGS: dict[str, RawFormat] = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 _HEAD = 1 << 20
-_TAB, _NEWLINE, _CR = 9, 10, 13
+_TAB, _NEWLINE, _CR, _SPACE = 9, 10, 13, 32
 _PORTION = 1_000  # lines at a time
 # the first of these in a record
 ID_FIELDS = ("_id", "id", "pid", "passage_id", "docid", "doc_id", "docno")
@@ -90,6 +90,44 @@ def _is_jsonl(text: bytes) -> bool:
 # -- TSV -------------------------------------------------------------------------------------------
 
 
+class Edits(NamedTuple):
+    """Edits of a block, with 12 bytes a passage where its text has hundreds: drop the bytes before
+    ``begin``, and cut each of n stretches ``[start, end)`` at its place; each (n,) int32.
+
+    Stretches are in increasing order and do not overlap.
+    """
+
+    begin: int
+    starts: np.ndarray
+    places: np.ndarray
+    ends: np.ndarray
+
+
+def spliced(data: bytes, edits: Edits) -> bytes:
+    """Apply edits to a block: each stretch becomes the part after its cut, a space, and the part
+    before.
+    """
+    count = len(edits.starts)
+    if not count:
+        return data[edits.begin :]
+    # the parts of the block, by their edges: what is before a stretch, and its two parts, for each;
+    # the rest; and last a space
+    edges = np.empty(3 * count + 3, np.int32)
+    edges[1:-2] = np.stack(edits[1:], axis=1).ravel()
+    edges[0], edges[-2], edges[-1] = edits.begin, len(data), len(data) + 1
+    rest, space = 3 * count, 3 * count + 1
+    first = np.arange(0, rest, 3, dtype=np.int32)
+    spaces = np.full(count, space, np.int32)
+    order = np.append(np.stack([first, first + 2, spaces, first + 1], axis=1), np.int32(rest))
+    buffers = [None, pa.py_buffer(edges), pa.py_buffer(data + b" ")]
+    parts = pa.Array.from_buffers(pa.binary(), len(edges) - 1, buffers)
+    # by its buffer, as pa.array would load pandas first
+    numbers = pa.Array.from_buffers(pa.int32(), len(order), [None, pa.py_buffer(order)])
+    taken = parts.take(numbers)
+    size = len(data) - edits.begin + count
+    return taken.buffers()[2].slice(0, size).to_pybytes()
+
+
 class _Lines(NamedTuple):
     """Offsets of ids, texts and line ends in n lines, in bytes of the block; each (n,) int64."""
 
@@ -136,13 +174,14 @@ def _check_utf8(block: Block, data: bytes, lines: _Lines) -> None:
 
 def _lines(block: Block, data: bytes) -> _Lines:
     array = np.frombuffer(data, np.uint8)
-    newlines = np.flatnonzero(array == _NEWLINE)
+    controls = np.flatnonzero(array < _SPACE)  # hardly others than tabs and newlines
+    newlines = controls[array[controls] == _NEWLINE]
     begin = len(BOM_UTF8) if block.start == 0 and data.startswith(BOM_UTF8) else 0
     starts = np.concatenate(([begin], newlines + 1))
     ends = np.concatenate((newlines, [len(data)]))
     if starts[-1] >= len(data):  # nothing after the last newline is a line
         starts, ends = starts[:-1], ends[:-1]
-    tabs = np.append(np.flatnonzero(array == _TAB), len(data))
+    tabs = np.append(controls[array[controls] == _TAB], len(data))
     first_tabs = tabs[np.searchsorted(tabs, starts)]
     bad = np.flatnonzero((first_tabs >= ends) | (first_tabs == starts))
     if bad.size:

@@ -68,6 +68,19 @@ class Rotation:
         check_type("--seed", self.seed, Integral, "a whole number")  # type: ignore[type-abstract]
         check_type("--identity", self.identity, bool, "True or False")
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return the decisions behind a rotation, as manifests repeat them."""
+        unit = "sentence" if self.mode == "sentences" else "word"
+        first = "1" if self.identity else "2"
+        return (
+            f"Each passage is cut once before {unit} r and its two parts change places "
+            "(position-bias paper, Eq. 7); r is drawn uniformly from "
+            f"{{{first} … n}} by (seed, passage id) alone.",
+            "The raw text is sliced and joined by one space, so that every character survives.",
+            "Answer spans moved with the text; cut spans are dropped and counted.",
+        )
+
     def cut(self, text: str, *key: str | int, purpose: str = PURPOSE) -> int:
         """Draw the character offset at which ``text`` is cut; 0: no cut. Stored passages use their
         id alone as ``key``.

@@ -27,8 +27,9 @@ from positionbias.core.outcome import Judgement, Measurements, text_of
 from positionbias.core.places import Place, output_place
 from positionbias.core.shown import Shown
 from positionbias.core.terminal import lines_of
-from positionbias.positions.debias import rotation_rows
+from positionbias.positions.debias import file_rows, rotation_rows
 from positionbias.positions.place import placement_rows
+from positionbias.positions.raw_files import RotatedFile
 from positionbias.positions.select import selection_rows
 from positionbias.report.html import report_tables, write_page
 from positionbias.report.page import drawings_of
@@ -172,6 +173,8 @@ def rows_of(outcome: Any) -> pandas.DataFrame | None:
     if isinstance(outcome, Collection):
         # what the command that made it counted, else what it holds
         return COUNTED.get(outcome.manifest.command, collection_rows)(outcome)
+    if isinstance(outcome, RotatedFile):
+        return file_rows(outcome)
     rows: pandas.DataFrame | None = getattr(outcome, "rows", None)
     return rows
 

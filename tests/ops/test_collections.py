@@ -107,7 +107,7 @@ def test_debias_rotates_a_collection_and_a_file(
     }
     (tmp_path / "raw.tsv").write_text("p1\tone two three four\n")
     written = positionbias.debias(tmp_path / "raw.tsv", out=tmp_path / "rotated.tsv")
-    assert written.rows["count"].max() == 1
+    assert written.to_frame()["count"].max() == 1
     # the doctest of rotate
     assert (tmp_path / "rotated.tsv").read_text() == "p1\ttwo three four one \n"
     with pytest.raises(SettingError, match="--format: wanted a raw file; found the collection"):

@@ -11,7 +11,7 @@ import pytest
 from positionbias.core.files import open_bytes
 from positionbias.core.manifest import Manifest, write_manifest
 from positionbias.core.publish import resumable_folder, work_folder
-from positionbias.positions.raw_output import (
+from positionbias.positions.raw_files import (
     Packing,
     pack,
     packing_of,

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.blocks import Block, file_blocks, stream_blocks
 from positionbias.core.errors import InputError
-from positionbias.positions.raw_formats import rotate_tsv
-from positionbias.positions.raw_output import Edits, spliced
+from positionbias.positions.raw_formats import Edits, rotate_tsv, spliced
 from positionbias.positions.rotate import Rotation, rotate
 
 
