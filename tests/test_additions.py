@@ -80,8 +80,9 @@ COMMAND: Addition = {
         from dataclasses import dataclass
         from typing import TYPE_CHECKING, Annotated
 
-        from positionbias.core.operation import Source, operation
+        from positionbias.core.operation import operation
         from positionbias.core.settings import Setting
+        from positionbias.core.shared_settings import Source
 
         if TYPE_CHECKING:
             from positionbias.evaluation.records import Result

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, RunLike
 from positionbias.core.places import Place
-from positionbias.core.settings import SEED, check_settings, flag_of, setting
-from positionbias.models.kinds import READ_AS
+from positionbias.core.settings import Seed, check_settings, flag_of, setting
+from positionbias.core.shared_settings import Measure, RelevantFrom, Split
+from positionbias.models.kinds import ReadAs
 from positionbias.positions.rotate import Rotation
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Audited:
         metavar="MODEL",
         place="read",
     )
-    kind: str | None = setting(None, READ_AS)
+    kind: ReadAs = None
     rotated: Sequence[tuple[CollectionLike, RunLike]] = setting(
         (),
         "A rotated collection (posbias debias) and the same system's run over it, beside one RUN; "
@@ -52,7 +53,7 @@ class Audited:
         metavar="COLLECTION RUN",
         place="read",
     )
-    split: str = setting("test", "Split of the queries.", metavar="SPLIT")
+    split: Split = "test"
     queries: int | None = setting(
         None, "Audit N queries, drawn by the seed.", least=1, metavar="N", absent="all"
     )
@@ -80,13 +81,7 @@ class AuditSettings:
 
     SHOWN = False
 
-    measure: str = setting(
-        MEASURE,
-        "The measure of effects, as ir_measures names it.",
-        flags=("-m", "--measure"),
-        metavar="MEASURE",
-        shown=True,
-    )
+    measure: Measure = MEASURE
     rotation: bool = setting(
         True,
         "Rank rotated passages too, which the effect of rotation on the measure needs.",
@@ -125,14 +120,12 @@ class AuditSettings:
         metavar="answers|terms|MODEL",
         shown=True,
     )
-    relevant_from: int = setting(
-        1, "Grade from which a passage is relevant evidence.", least=1, metavar="GRADE"
-    )
+    relevant_from: RelevantFrom = 1
     describe: bool = setting(
         False,
         "Also describe, without a conclusion, quality by the place of the evidence (PSI).",
     )
-    seed: int = setting(1, SEED)
+    seed: Seed = 1
     retrieve: bool = setting(
         False,
         "Let models rank the whole collection, as retrievers: one vector a text, every passage "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from positionbias.core.settings import Seeded, setting
+from positionbias.core.shared_settings import JudgementSet, RelevantFrom, Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,16 +17,9 @@ class ClickSettings(Seeded):
         SettingError: a setting outside its range.
     """
 
-    split: str = setting("train", "The split with the queries and clicks.", metavar="SPLIT")
-    qrels_name: str | None = setting(
-        None,
-        "Another judgement set of the split, to take positives from.",
-        metavar="NAME",
-        shown=False,
-    )
-    relevant_from: int = setting(
-        1, "Lowest grade of a positive.", least=1, metavar="GRADE", shown=False
-    )
+    split: Split = "train"
+    qrels_name: JudgementSet = None
+    relevant_from: RelevantFrom = 1
     negatives: int = setting(20, "Negatives per positive, if there are enough.", least=1)
     train_depth: int | None = setting(
         None,

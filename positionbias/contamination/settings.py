@@ -9,7 +9,14 @@ from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.places import Place
 from positionbias.core.settings import REQUIRED, Seeded, check_once, check_settings, setting
-from positionbias.models.kinds import READ_AS
+from positionbias.core.shared_settings import (
+    Measure,
+    RelevantFrom,
+    Split,
+    TargetRelevantFrom,
+    TrainDepth,
+)
+from positionbias.models.kinds import ReadAs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +52,7 @@ class Suspects:
     fresh: str = setting(
         REQUIRED, "Judged queries that the model cannot have seen.", metavar="SPLIT"
     )
-    kind: str | None = setting(None, READ_AS)
+    kind: ReadAs = None
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -62,9 +69,7 @@ class Suspects:
 class SuspectSettings(Seeded):
     """Settings of the test of a suspicion; ``seed`` keys the simulation of its error rates."""
 
-    measure: str = setting(
-        "nDCG@10", "Measure, as ir_measures names it.", flags=("-m", "--measure"), metavar="MEASURE"
-    )
+    measure: Measure = "nDCG@10"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +81,7 @@ class ContaminatedSettings(Seeded):
             target.
     """
 
-    split: str = setting("train", "Training queries of the ordinary groups.", metavar="SPLIT")
+    split: Split = "train"
     targets: tuple[str, ...] = setting(
         (),
         "A split whose judgements to train on; repeatable. Without one the set is clean.",
@@ -86,15 +91,9 @@ class ContaminatedSettings(Seeded):
     group_size: int = setting(
         2, "Passages per group: one positive, the others negatives.", least=2, shown=False
     )
-    relevant_from: int = setting(
-        1, "Lowest grade of a positive in --split.", least=1, metavar="GRADE", shown=False
-    )
-    target_relevant_from: int = setting(
-        2, "Lowest grade of a positive in a target.", least=1, metavar="GRADE", shown=False
-    )
-    train_depth: int = setting(
-        100, "Candidates per query to draw negatives from.", least=1, shown=False
-    )
+    relevant_from: RelevantFrom = 1
+    target_relevant_from: TargetRelevantFrom = 2
+    train_depth: TrainDepth = 100
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -98,7 +98,7 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
 
 
-def setting(value: Any) -> str:
+def any_value(value: Any) -> str:
     """Format any value of a manifest or a table of statistics."""
     if value is None:
         return MISSING
@@ -111,9 +111,9 @@ def setting(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {setting(item)}" for key, item in value.items()) or MISSING
+        return ", ".join(f"{key} {any_value(item)}" for key, item in value.items()) or MISSING
     if isinstance(value, Sequence):
-        return ", ".join(map(setting, value)) or MISSING
+        return ", ".join(map(any_value, value)) or MISSING
     return str(value)
 
 

@@ -32,11 +32,9 @@ from typing import (
 import click
 
 from positionbias.core.errors import SettingError, models_extra
-from positionbias.core.inputs import CollectionLike
-from positionbias.core.places import Place, input_place, output_place, refuse_inputs
+from positionbias.core.places import input_place, output_place, refuse_inputs
 from positionbias.core.settings import (
     REQUIRED,
-    SEED,
     Setting,
     check_kind,
     check_several,
@@ -54,35 +52,6 @@ _KINDS: Mapping[Any, tuple[Any, str]] = {  # what a value of a type may be, and 
 }
 # of themselves; judgements are a list of their own
 _NEVER_READ = {bytes, list, tuple, set, dict, NoneType}
-
-Source = Annotated[
-    CollectionLike,
-    Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read"),
-]
-Sources = Annotated[
-    Sequence[CollectionLike],
-    Setting(
-        "Collections, their folders, or their names under $POSBIAS_HOME.",
-        metavar="COLLECTION…",
-        place="read",
-    ),
-]
-Seed = Annotated[int, SEED]
-Out = Annotated[
-    Place, Setting("Where to write: a new folder or file.", metavar="PATH", place="written")
-]
-SavedTo = Annotated[
-    Place | None,
-    Setting(
-        "Save the results as a folder, for posbias report.",
-        metavar="DIR",
-        place="written",
-    ),
-]
-Overwrite = Annotated[bool, Setting("Replace what stands at --out.")]
-WithTexts = Annotated[
-    bool, Setting("Leave the texts of single queries out of the page.", flags=("--no-texts",))
-]
 
 
 @dataclass(frozen=True, slots=True)

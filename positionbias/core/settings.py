@@ -11,10 +11,11 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
 from inspect import Parameter
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
@@ -150,7 +151,7 @@ def setting(default: Any, declaration: str | Setting, **limits: Any) -> Any:
     return field(default=default, metadata=metadata)
 
 
-SEED = Setting("Random seed.", least=0, shown=True)
+Seed = Annotated[int, Setting("Random seed.", least=0, shown=True)]
 
 
 class Settings:
@@ -170,14 +171,24 @@ class Settings:
 class Seeded(Settings):
     """Settings of what draws at random."""
 
-    seed: int = setting(1, SEED)
+    seed: Seed = 1
 
 
 def settings_of(kind: type) -> Mapping[str, Setting]:
-    """Return the declarations of a settings dataclass by field name; undeclared fields are left
-    out.
+    """Return the declarations of a settings dataclass by field name, made by ``setting`` or shared
+    as a type; undeclared fields are left out.
     """
-    return {each.name: each.metadata[_KEY] for each in fields(kind) if _KEY in each.metadata}
+    return _declared(kind)
+
+
+@cache
+def _declared(kind: Any) -> Mapping[str, Setting]:
+    hints = get_type_hints(kind, include_extras=True)
+    declared = {
+        each.name: each.metadata.get(_KEY) or getattr(hints[each.name], "__metadata__", (None,))[0]
+        for each in fields(kind)
+    }
+    return {name: each for name, each in declared.items() if isinstance(each, Setting)}
 
 
 def check_settings(settings: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place
 from positionbias.core.settings import Settings, check_settings, given_flags, setting
-from positionbias.models.kinds import READ_AS
+from positionbias.models.kinds import ReadAs
 from positionbias.ranking.config import Computing
 
 OnDisk = Literal["float16", "float32"]
@@ -125,6 +125,6 @@ class ByVectors:
     model: Place | None = setting(
         None, "What the vectors were made by, with --vectors.", metavar="MODEL", place="read"
     )
-    kind: str | None = setting(None, READ_AS)
+    kind: ReadAs = None
     search: DenseSearch = field(default_factory=DenseSearch)
     computing: Computing = field(default_factory=Computing)

@@ -6,24 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from positionbias.core.settings import Seeded, setting
-from positionbias.firststage.own_passages import WITHOUT_OWN
+from positionbias.core.shared_settings import JudgementSet, Split, WithoutOwn
 
 
 @dataclass(frozen=True, slots=True)
 class Measuring(Seeded):
     """Measures of runs, and the judgements of a collection to use."""
 
-    split: str = setting("test", "Whose queries.", metavar="SPLIT")
-    qrels_name: str | None = setting(
-        None,
-        "Which of the split's further judgement sets to use.",
-        metavar="NAME",
-        shown=False,
-    )
+    split: Split = "test"
+    qrels_name: JudgementSet = None
     measures: Sequence[str] = setting(
         ("nDCG@10", "RR@10", "R@10"),
         "As ir_measures names it: nDCG@10, AP(rel=2), RR(rel=2)@10, J@10 …; repeatable.",
         flags=("-m", "--measure"),
         metavar="MEASURE",
     )
-    without_own: bool = setting(False, WITHOUT_OWN)
+    without_own: WithoutOwn = False

@@ -13,7 +13,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import manifest_if_any
 from positionbias.core.operation import Given, Parameter, made_of, settings_parameters
 from positionbias.core.places import input_place, model_place
-from positionbias.core.settings import SEED, Setting, check_once, flags_as, setting
+from positionbias.core.settings import Seed, Setting, check_once, flags_as, setting
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.models.kinds import begins_with, config_class
 from positionbias.models.shapes import KINDS
@@ -189,7 +189,7 @@ class StudySettings:
         {}, "A run to use instead of BM25's; repeatable.", metavar="SPLIT=RUN"
     )
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
-    seed: int = setting(1, SEED)
+    seed: Seed = 1
 
     @property
     def training_seeds(self) -> range:

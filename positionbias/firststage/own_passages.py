@@ -8,16 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import plural
-from positionbias.core.settings import Setting
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.core.rank_order import Ranking
     from positionbias.core.run import Run
-
-WITHOUT_OWN = Setting(
-    "Leave out the passage that has a query's own id, as BEIR and MTEB do.", shown=False
-)
 
 
 def own_queries(run: Run) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from positionbias.core.settings import Settings, setting
-from positionbias.firststage.own_passages import WITHOUT_OWN
+from positionbias.core.shared_settings import Split, WithoutOwn
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +17,11 @@ class Retrieval(Settings):
         SettingError: a depth below 1.
     """
 
-    split: str = setting("test", "Split of the queries.", metavar="SPLIT")
+    split: Split = "test"
     depth: int | None = setting(
         None, "Passages to keep a query.", least=1, absent="100; 1000 with --vectors"
     )
     name: str | None = setting(
         None, "The run's tag.", absent="bm25; the model's name with --vectors"
     )
-    without_own: bool = setting(False, WITHOUT_OWN)
+    without_own: WithoutOwn = False

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
-from positionbias.core.settings import Settings, setting, settings_of
+from positionbias.core.settings import Setting, Settings, setting
 
 BACKENDS = ("bm25s", "lucene")
+K1 = Setting("BM25's saturation of term frequency.", least=0, absent="the preset's", shown=False)
+B = Setting(
+    "BM25's normalisation by length, 0 to 1.",
+    least=0,
+    most=1,
+    absent="the preset's",
+    shown=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,21 +28,8 @@ class Bm25Settings(Settings):
         SettingError: a value outside its range.
     """
 
-    k1: float = setting(
-        0.9,
-        "BM25's saturation of term frequency.",
-        least=0,
-        absent="the preset's",
-        shown=False,
-    )
-    b: float = setting(
-        0.4,
-        "BM25's normalisation by length, 0 to 1.",
-        least=0,
-        most=1,
-        absent="the preset's",
-        shown=False,
-    )
+    k1: Annotated[float, K1] = 0.9
+    b: Annotated[float, B] = 0.4
 
 
 # anserini: its defaults; msmarco: tuned there on MS MARCO passages (position-bias paper's first
@@ -60,8 +56,8 @@ class Bm25Search(Settings):
         shown=False,
     )
     preset: str = setting("anserini", "Settings of k1 and b.", choices=tuple(PRESETS), shown=False)
-    k1: float | None = setting(None, settings_of(Bm25Settings)["k1"])
-    b: float | None = setting(None, settings_of(Bm25Settings)["b"])
+    k1: Annotated[float | None, K1] = None
+    b: Annotated[float | None, B] = None
 
     @property
     def settings(self) -> Bm25Settings:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from positionbias.core.places import Place
-from positionbias.core.settings import setting
+from positionbias.core.settings import Setting, setting
 from positionbias.formats.validation_draw import ValidationDraw
 
-SKIP = "Do not read these files. Repeatable."
-KEEP_UNJUDGED = "Keep queries without a judgement in their splits."
+SKIP = Setting("Do not read these files. Repeatable.", shown=False)
+KeepUnjudged = Annotated[
+    bool, Setting("Keep queries without a judgement in their splits.", shown=False)
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +31,18 @@ class ReleaseSettings:
     )
     validation: ValidationDraw = ValidationDraw()
     skip: Sequence[str] = ()
-    keep_unjudged: bool = setting(False, KEEP_UNJUDGED, shown=False)
+    keep_unjudged: KeepUnjudged = False
 
 
 @dataclass(frozen=True, slots=True)
 class MsmarcoSettings(ReleaseSettings):
     """Settings of the import of MS MARCO's passages."""
 
-    skip: Sequence[Literal["top1000", "qidpidtriples", "triples"]] = setting((), SKIP, shown=False)
+    skip: Annotated[Sequence[Literal["top1000", "qidpidtriples", "triples"]], SKIP] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class MsmarcoDocsSettings(ReleaseSettings):
     """Settings of the import of MS MARCO's documents."""
 
-    skip: Sequence[Literal["top100"]] = setting((), SKIP, shown=False)
+    skip: Annotated[Sequence[Literal["top100"]], SKIP] = ()

@@ -7,20 +7,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.places import Place, input_place
 from positionbias.core.settings import (
     REQUIRED,
     Seeded,
+    Setting,
     Settings,
     check_settings,
     setting,
-    settings_of,
 )
+from positionbias.core.shared_settings import QueryPrompt
 from positionbias.leakage.pairs import SCORES
-from positionbias.models.kinds import READ_AS
+from positionbias.models.kinds import ReadAs
 from positionbias.ranking.config import DEVICES, Computing, RankingConfig
 
 if TYPE_CHECKING:
@@ -31,6 +32,11 @@ Kind = Literal["no", "msm", "test"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ENCODER = "sentence-transformers/paraphrase-MiniLM-L6-v2"  # the paper's
 THRESHOLD = 0.91  # the paper's, for its encoder
+DETECTOR = Setting(
+    "Semantic: by the cosine of an encoder's vectors. Lexical: by the same words, or those with "
+    "most of the weight.",
+    choices=get_args(Detector),
+)
 # in the order of a table
 FIELDS = ("query", "title", "question", "description", "narrative", "variant")
 
@@ -46,12 +52,7 @@ class FindSettings(Settings):
         SettingError: an unknown detector, or a number outside its range.
     """
 
-    detector: Detector = setting(
-        "both",
-        "Semantic: by the cosine of an encoder's vectors. Lexical: by the same words, or those "
-        "with most of the weight.",
-        choices=get_args(Detector),
-    )
+    detector: Annotated[Detector, DETECTOR] = "both"
     threshold: float | None = setting(
         None,
         "Lowest cosine of a pair; the paper's is 0.91.",
@@ -177,8 +178,8 @@ class Encoder:
         metavar="PATH|ID",
         place="read",
     )
-    kind: str | None = setting(None, READ_AS)
-    query_prompt: str | None = setting(None, settings_of(Computing)["query_prompt"])
+    kind: ReadAs = None
+    query_prompt: QueryPrompt = None
     device: str = setting(
         DEVICES[0],
         "Device to compute on; auto is the GPU if there is one.",

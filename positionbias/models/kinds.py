@@ -7,7 +7,7 @@ A kind's module, which imports torch, is imported on demand.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.core.errors import SettingError, or_closest
 from positionbias.core.settings import Setting
@@ -16,14 +16,17 @@ from positionbias.models.shapes import KINDS, Beginning, Kind
 if TYPE_CHECKING:
     from positionbias.models.protocols import Ranker
 
-READ_AS = Setting(
-    "What the model is, where its files do not say: bi-encoder for a plain encoder, mono_t5 for a "
-    "T5. Of your own function, where its arguments do not tell: bi-encoder (texts → array) or "
-    "cross-encoder ((query, passages) → scores).",
-    choices=("cross-encoder", "bi-encoder", "multi-vector", "sparse", *KINDS),
-    absent="what its files say",
-    shown=False,
-)
+ReadAs = Annotated[
+    str | None,
+    Setting(
+        "What the model is, where its files do not say: bi-encoder for a plain encoder, mono_t5 "
+        "for a T5. Of your own function, where its arguments do not tell: bi-encoder (texts → "
+        "array) or cross-encoder ((query, passages) → scores).",
+        choices=("cross-encoder", "bi-encoder", "multi-vector", "sparse", *KINDS),
+        absent="what its files say",
+        shown=False,
+    ),
+]
 
 
 def kind_named(name: str) -> Kind:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from positionbias.core.manifest import read_manifest
-from positionbias.core.operation import Out, Overwrite, Source, WithTexts, operation
+from positionbias.core.operation import operation
 from positionbias.core.outcome import Measurements, Written
 from positionbias.core.places import Place, input_place
 from positionbias.core.settings import Setting
+from positionbias.core.shared_settings import Out, Overwrite, Source, Splits, WithTexts
 from positionbias.engine.choose import Engine
 
 if TYPE_CHECKING:
@@ -28,14 +29,7 @@ def export(
     collection: Source,
     *,
     to: Annotated[Form, Setting("The published form to write.")],
-    splits: Annotated[
-        Sequence[str],
-        Setting(
-            "A split to write; all by default; repeatable.",
-            flags=("--split",),
-            metavar="SPLIT",
-        ),
-    ] = (),
+    splits: Splits = (),
     squad_version: Annotated[
         Literal["1.1", "2.0"] | None,
         Setting("With --to squad: which form.", absent="1.1", shown=False),

@@ -7,10 +7,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
+from positionbias.core.operation import operation
 from positionbias.core.outcome import HISTOGRAM, Measurements, hint_collection, hint_written
 from positionbias.core.places import Place, pasted
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Seed, Setting
+from positionbias.core.shared_settings import Out, Overwrite, Source, Splits
 from positionbias.engine.choose import Engine
 from positionbias.positions.settings import Placing, Selection
 
@@ -164,14 +165,7 @@ def sample(
             metavar="N",
         ),
     ],
-    splits: Annotated[
-        Sequence[str],
-        Setting(
-            "A split to keep; all by default; repeatable.",
-            flags=("--split",),
-            metavar="SPLIT",
-        ),
-    ] = (),
+    splits: Splits = (),
     seed: Seed = 1,
     engine: Engine = Engine(),
     out: Out,

@@ -7,15 +7,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import Out, Overwrite, operation
+from positionbias.core.operation import operation
 from positionbias.core.outcome import hint_collection
 from positionbias.core.places import Place
 from positionbias.core.settings import Setting
+from positionbias.core.shared_settings import Out, Overwrite
 from positionbias.engine.choose import Engine
 from positionbias.formats.columns import Columns
 from positionbias.formats.release_settings import (
-    KEEP_UNJUDGED,
     SKIP,
+    KeepUnjudged,
     MsmarcoDocsSettings,
     MsmarcoSettings,
 )
@@ -49,7 +50,6 @@ Places = Annotated[
         place="read",
     ),
 ]
-KeepUnjudged = Annotated[bool, Setting(KEEP_UNJUDGED, shown=False)]
 
 
 @operation
@@ -188,7 +188,7 @@ def import_orcas(
             place="read",
         ),
     ] = None,
-    skip: Annotated[Sequence[Literal["top100"]], Setting(SKIP, shown=False)] = (),
+    skip: Annotated[Sequence[Literal["top100"]], SKIP] = (),
     engine: Engine = Engine(),
     out: Out,
     overwrite: Overwrite = False,
@@ -278,7 +278,7 @@ def import_msmarco_qa(
 def import_tripclick(
     places: Places,
     *,
-    skip: Annotated[Sequence[Literal["runs", "triples"]], Setting(SKIP, shown=False)] = (),
+    skip: Annotated[Sequence[Literal["runs", "triples"]], SKIP] = (),
     keep_unjudged: KeepUnjudged = False,
     engine: Engine = Engine(),
     out: Out,

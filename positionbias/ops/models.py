@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from positionbias.core.operation import Out, Overwrite, Sources, operation
+from positionbias.core.operation import operation
 from positionbias.core.outcome import Written
 from positionbias.core.places import Place
 from positionbias.core.settings import Setting
-from positionbias.models.kinds import READ_AS
+from positionbias.core.shared_settings import Out, Overwrite, Sources
+from positionbias.models.kinds import ReadAs
 from positionbias.models.settings import DistilSettings
 
 
@@ -96,7 +97,7 @@ def debias_model(
             metavar="REMEDY",
         ),
     ],
-    kind: Annotated[str | None, READ_AS] = None,
+    kind: ReadAs = None,
     out: Out,
     overwrite: Overwrite = False,
 ) -> Written:

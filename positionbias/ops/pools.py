@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from positionbias.core.operation import Overwrite, SavedTo, operation
+from positionbias.core.operation import operation
 from positionbias.core.outcome import Measurements, refuse_outputs, save_if_asked
 from positionbias.core.places import Place
 from positionbias.core.settings import Setting
+from positionbias.core.shared_settings import Overwrite, SavedTo
 from positionbias.pooling.settings import CoverageSettings, PoolSettings, VerdictSettings
 
 Runs = Annotated[Place, Setting("A folder of TREC runs, plain or .gz.", place="read")]
 Qrels = Annotated[Place, Setting("Their judgements.", place="read")]
-Systems = Annotated[
-    Place,
-    Setting(
-        "Tab-separated lines of run, group and kind, the first naming the columns; others may "
-        "follow.",
-        metavar="FILE",
-        place="read",
-    ),
-]
+SYSTEMS = Setting(
+    "Tab-separated lines of run, group and kind, the first naming the columns; others may follow.",
+    metavar="FILE",
+    place="read",
+)
 
 
 @operation
@@ -28,7 +25,7 @@ def pool_coverage(
     runs: Runs,
     qrels: Qrels,
     *,
-    systems: Systems,
+    systems: Annotated[Place, SYSTEMS],
     settings: CoverageSettings = CoverageSettings(),
     out: SavedTo = None,
     overwrite: Overwrite = False,
@@ -75,7 +72,7 @@ def pool_reliability(
     runs: Runs,
     qrels: Qrels,
     *,
-    systems: Systems,
+    systems: Annotated[Place, SYSTEMS],
     settings: PoolSettings = PoolSettings(),
     out: SavedTo = None,
     overwrite: Overwrite = False,
@@ -128,14 +125,7 @@ def pool_verdict(
             place="read",
         ),
     ] = None,
-    systems: Annotated[
-        Place | None,
-        Setting(
-            "Lines of run, group and kind of the pooled runs; RUN may have one.",
-            metavar="FILE",
-            place="read",
-        ),
-    ] = None,
+    systems: Annotated[Place | None, SYSTEMS] = None,
     settings: VerdictSettings = VerdictSettings(),
     out: SavedTo = None,
     overwrite: Overwrite = False,

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import Overwrite, SavedTo, Sources, operation
+from positionbias.core.operation import operation
 from positionbias.core.outcome import Measurements, save_if_asked
 from positionbias.core.places import Place
 from positionbias.core.settings import Setting
+from positionbias.core.shared_settings import Overwrite, SavedTo, Sources, Splits
 from positionbias.engine.choose import Engine
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import RAW_FORMATS, HistogramOptions, RawFormat
@@ -26,14 +26,7 @@ if TYPE_CHECKING:
 def histogram(
     collections: Sources,
     *,
-    splits: Annotated[
-        Sequence[str],
-        Setting(
-            "A split; repeatable. Default: every split with answers.",
-            flags=("--split",),
-            metavar="SPLIT",
-        ),
-    ] = (),
+    splits: Splits = (),
     options: HistogramOptions = HistogramOptions(),
     out: SavedTo = None,
     engine: Engine = Engine(),

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import Overwrite, SavedTo, operation
+from positionbias.core.operation import operation
 from positionbias.core.outcome import Measurements, refuse_outputs, save_if_asked
 from positionbias.core.places import Place
 from positionbias.core.settings import Setting
-from positionbias.models.kinds import READ_AS
+from positionbias.core.shared_settings import Overwrite, SavedTo
+from positionbias.models.kinds import ReadAs
 from positionbias.probe.settings import ProbeSettings
 
 Probed = Annotated[
@@ -26,7 +27,6 @@ Models = Annotated[
         place="read",
     ),
 ]
-Kind = Annotated[str | None, READ_AS]
 
 
 @operation
@@ -34,7 +34,7 @@ def mats(
     collection: Probed = None,
     *,
     models: Models,
-    kind: Kind = None,
+    kind: ReadAs = None,
     curve: Annotated[
         bool, Setting("Print the curve too: average term similarity (ATS) by distance.")
     ] = False,

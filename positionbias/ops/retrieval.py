@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import Out, Overwrite, Source, operation
+from positionbias.core.operation import operation
 from positionbias.core.outcome import Written
 from positionbias.core.places import Place
 from positionbias.core.settings import Setting
+from positionbias.core.shared_settings import Out, Overwrite, Source
 from positionbias.dense.settings import ON_DISK, ByVectors, OnDisk
 from positionbias.engine.choose import Engine
 from positionbias.firststage.retrieval import Retrieval
 from positionbias.firststage.settings import Bm25Search
-from positionbias.models.kinds import READ_AS
+from positionbias.models.kinds import ReadAs
 from positionbias.ranking.config import Computing, Reranking
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def encode(
             place="read",
         ),
     ],
-    kind: Annotated[str | None, READ_AS] = None,
+    kind: ReadAs = None,
     allow_missing: Annotated[
         bool,
         Setting(
@@ -146,7 +147,7 @@ def rerank(
             place="read",
         ),
     ],
-    kind: Annotated[str | None, READ_AS] = None,
+    kind: ReadAs = None,
     candidates: Annotated[Place, Setting("The run to re-rank.", metavar="RUN", place="read")],
     reranking: Reranking = Reranking(),
     computing: Computing = Computing(),

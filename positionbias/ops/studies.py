@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.core.errors import check_models
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import Overwrite, Seed, operation
+from positionbias.core.operation import operation
 from positionbias.core.places import Place
-from positionbias.core.settings import Setting, settings_of
+from positionbias.core.settings import Seed, Setting, settings_of
+from positionbias.core.shared_settings import Out, Overwrite
 from positionbias.engine.choose import Engine
 from positionbias.papers import command_of
 
@@ -28,9 +29,7 @@ def study(
     settings: Annotated[
         Any, Setting("Of the class that positionbias.settings has for this study.")
     ],
-    out: Annotated[
-        Place, Setting("Where to write: the study's folder.", metavar="DIR", place="written")
-    ],
+    out: Out,
     engine: Engine = Engine(),
     dry_run: Annotated[
         bool,

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from positionbias.clicks.settings import ClickSettings
 from positionbias.contamination.settings import ContaminatedSettings
-from positionbias.core.operation import Out, Overwrite, Seed, Source, operation
+from positionbias.core.operation import operation
 from positionbias.core.outcome import Written
-from positionbias.core.places import Place
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Seed, Setting
+from positionbias.core.shared_settings import Candidates, Out, Overwrite, Source
 from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import KINDS, Kind, LeakedSettings, LeakingPairs
 
@@ -109,10 +109,7 @@ def draw_leaked(
 def draw_contaminated(
     collection: Source,
     *,
-    candidates: Annotated[
-        Place,
-        Setting("Candidates of the training queries, for negatives.", metavar="RUN", place="read"),
-    ],
+    candidates: Candidates,
     settings: ContaminatedSettings = ContaminatedSettings(),
     out: Out,
     overwrite: Overwrite = False,
@@ -167,14 +164,7 @@ def draw_contaminated(
 def draw_clicks(
     collection: Source,
     *,
-    candidates: Annotated[
-        Place,
-        Setting(
-            "Candidates of the split's queries, for negatives; BM25's, say.",
-            metavar="RUN",
-            place="read",
-        ),
-    ],
+    candidates: Candidates,
     settings: ClickSettings = ClickSettings(),
     engine: Engine = Engine(),
     out: Out,

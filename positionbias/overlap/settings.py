@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from positionbias.core.places import Place
 from positionbias.core.settings import Settings, setting
+from positionbias.core.shared_settings import RelevantFrom
 from positionbias.corpora.left_out import REMOVABLE, What
 
 UNITS = PASSAGES, QUERIES = "passages", "queries"
@@ -35,9 +36,7 @@ class OverlapSettings(Settings):
     all_passages: bool = setting(
         False, "Compare all passages of collections, not only those that judgements name."
     )
-    relevant_from: int = setting(
-        1, "Lowest grade of a relevant passage in test judgements.", least=1, metavar="GRADE"
-    )
+    relevant_from: RelevantFrom = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
-from positionbias.core.settings import SEED, Setting, Settings, setting
+from positionbias.core.settings import Seed, Setting, Settings, setting
 
 DEEPEST = 1_000  # ranks to read of a run, as in TREC [decision]
-_MEASURES = Setting(
-    "Measure, as ir_measures names it: nDCG@k, RR or P@k; repeatable.",
-    flags=("-m", "--measure"),
-    metavar="MEASURE",
-)
+Measures = Annotated[
+    Sequence[str],
+    Setting(
+        "Measure, as ir_measures names it: nDCG@k, RR or P@k; repeatable.",
+        flags=("-m", "--measure"),
+        metavar="MEASURE",
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +42,15 @@ class CoverageSettings(Settings):
 class VerdictSettings(CoverageSettings):
     """Settings of the verdict on one new run."""
 
-    measures: Sequence[str] = setting(("nDCG@10",), _MEASURES)
-    seed: int = setting(1, SEED)
+    measures: Measures = ("nDCG@10",)
+    seed: Seed = 1
 
 
 @dataclass(frozen=True, slots=True)
 class PoolSettings(VerdictSettings):
     """Settings of drawn pools."""
 
-    measures: Sequence[str] = setting(("RR", "nDCG@10"), _MEASURES)
+    measures: Measures = ("RR", "nDCG@10")
     pools: int = setting(10, "Number of pools to draw per kind.", least=1)
     gold: str = setting(
         "pool",

@@ -22,7 +22,7 @@ from typing import Any, Literal, overload
 from positionbias.core.errors import InputError, bad_input, check_type
 from positionbias.core.records import identifier
 from positionbias.core.seeds import below, text_id
-from positionbias.core.settings import SEED, check_settings, setting
+from positionbias.core.settings import Seed, check_settings, setting
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.text.words import (
     WORD_METHODS,
@@ -61,7 +61,7 @@ class Rotation:
         "Let a draw leave a passage as it is, one in as many as it has words.",
         shown=False,
     )
-    seed: int = setting(1, SEED)
+    seed: Seed = 1
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -11,8 +11,8 @@ from positionbias.core.errors import models_extra
 from positionbias.core.places import Place, model_place
 from positionbias.core.progress import remark
 from positionbias.core.settings import Settings, setting
-from positionbias.firststage.own_passages import WITHOUT_OWN
-from positionbias.models.kinds import READ_AS
+from positionbias.core.shared_settings import QueryPrompt, RelevantFrom, Split, WithoutOwn
+from positionbias.models.kinds import ReadAs
 
 if TYPE_CHECKING:
     import torch
@@ -119,13 +119,7 @@ class Computing(Settings):
         shown=True,
     )
     config: RankingConfig = field(default_factory=RankingConfig)
-    query_prompt: str | None = setting(
-        None,
-        "Text before each query.",
-        absent="what sentence-transformers puts there",
-        metavar="TEXT",
-        shown=False,
-    )
+    query_prompt: QueryPrompt = None
     passage_prompt: str | None = setting(
         None,
         "Text before each passage.",
@@ -205,7 +199,7 @@ class Spread:
 class Reranking(Settings):
     """The depth of re-ranking, and the run's tag."""
 
-    split: str = setting("test", "Split of the queries.", metavar="SPLIT")
+    split: Split = "test"
     depth: int | None = setting(
         None,
         "Candidates to re-rank.",
@@ -213,7 +207,7 @@ class Reranking(Settings):
         absent="the depth tuned on validation, or all",
     )
     name: str | None = setting(None, "The run's tag.", absent="the checkpoint's name")
-    without_own: bool = setting(False, WITHOUT_OWN)
+    without_own: WithoutOwn = False
     allow_missing: bool = setting(
         False,
         "Put passages for which an endpoint gives no score behind the others, and name them.",
@@ -243,13 +237,7 @@ class TaughtPassages(Settings):
         place="read",
     )
     depth: int | None = setting(None, "Candidates of a query to score.", least=1, absent="all")
-    relevant_from: int = setting(
-        1,
-        "Grade from which a passage counts as relevant, with --candidates.",
-        least=1,
-        metavar="GRADE",
-        shown=False,
-    )
+    relevant_from: RelevantFrom = 1
     block_pairs: int | None = setting(
         None,
         "Pairs scored and saved together; an interruption loses at most these.",
@@ -274,7 +262,7 @@ class Teacher(Settings):
         metavar="MODEL",
         place="read",
     )
-    kind: str | None = setting(None, READ_AS)
+    kind: ReadAs = None
     scores: Place | None = setting(
         None,
         "Instead of --model, the scores of a teacher that runs elsewhere: a TREC run, lines of "

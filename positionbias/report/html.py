@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from positionbias import __version__
-from positionbias.core.formatting import setting
+from positionbias.core.formatting import any_value
 from positionbias.core.manifest import Manifest, input_name
 from positionbias.core.publish import atomic_file
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
@@ -101,7 +101,7 @@ def _facts(manifest: Manifest) -> Iterator[tuple[str, str, bool]]:
     """Yield what made results, as (name, value, whether it is code)."""
     yield "Command", manifest.command, True
     for name, value in manifest.settings.items():
-        yield name.replace("_", " ").capitalize(), setting(value), False
+        yield name.replace("_", " ").capitalize(), any_value(value), False
     if manifest.seed is not None:
         yield "Seed", str(manifest.seed), False
     for item in manifest.inputs:
@@ -112,7 +112,7 @@ def _facts(manifest: Manifest) -> Iterator[tuple[str, str, bool]]:
     if manifest.licence:
         yield "Licence", manifest.licence, False
     yield "Versions", ", ".join(f"{name} {one}" for name, one in manifest.versions.items()), False
-    yield "Provenance", setting(dict(manifest.provenance)), False
+    yield "Provenance", any_value(dict(manifest.provenance)), False
 
 
 def _environment() -> Environment:

@@ -11,7 +11,7 @@ import numpy as np
 from pandas import DataFrame
 
 from positionbias.core.collection import Collection, find_collection
-from positionbias.core.formatting import setting
+from positionbias.core.formatting import any_value
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.manifest import Manifest, input_name
 from positionbias.core.outcome import Measurements, Read
@@ -115,7 +115,7 @@ def show_collection(collection: CollectionLike, engine: Engine) -> Measurements:
 
 def _origin(made: Manifest) -> list[str]:
     """Say what made a collection, from which inputs, and under which licence."""
-    settings = ", ".join(f"{name} {setting(value)}" for name, value in made.settings.items())
+    settings = ", ".join(f"{name} {any_value(value)}" for name, value in made.settings.items())
     inputs = [
         f"{item.role}: {input_name(item.path)} (checksum {item.checksum[:16]}…)"
         for item in made.inputs

@@ -89,11 +89,7 @@ class TrainPlan:
         "validation", "Queries to validate on.", metavar="SPLIT", shown=False
     )
     relevant_from: int = setting(
-        1,
-        "Grade from which a passage counts as relevant.",
-        least=1,
-        metavar="GRADE",
-        shown=False,
+        1, "Grade from which a passage is relevant.", least=1, metavar="GRADE", shown=False
     )
     model: Any = None
     training: TrainConfig = field(default_factory=TrainConfig)

@@ -60,7 +60,6 @@ MEANS = {
     "--threshold": "score|cosine",
     "--trainset": "training (set|groups)",
     "--validation-queries": "validation",
-    "--validation-split": "validat",
     "--vectors": "vectors",
     "--word-vectors": "vectors",
     "--workers": "processes",

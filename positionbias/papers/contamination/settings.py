@@ -11,6 +11,13 @@ from pathlib import Path
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
 from positionbias.core.settings import REQUIRED, check_once, check_settings, setting
+from positionbias.core.shared_settings import (
+    RelevantFrom,
+    StopBy,
+    TargetRelevantFrom,
+    TrainDepth,
+    TrainingSplit,
+)
 from positionbias.experiments.models import ModelSettings, StudySettings
 from positionbias.firststage.settings import PRESETS, Bm25Settings
 from positionbias.models.kinds import begins_with, scores_log_probabilities
@@ -90,7 +97,7 @@ class ContaminationSettings(StudySettings):
         shown=True,
     )
     teacher: ModelSettings
-    source: str = setting("train", "Training queries.", metavar="SPLIT", shown=True)
+    source: TrainingSplit = "train"
     contaminating: tuple[str, ...] | None = setting(
         None,
         "A target whose judgements contaminate a teacher; repeatable.",
@@ -107,37 +114,16 @@ class ContaminationSettings(StudySettings):
         metavar=FORM,
         shown=True,
     )
-    relevant_from: int = setting(
-        1,
-        "Grade from which a passage is relevant to a training or validation query.",
-        least=1,
-        metavar="GRADE",
-    )
-    target_relevant_from: int = setting(
-        2,
-        "Grade from which a passage is relevant to a test query, in measures and in contaminated "
-        "training sets.",
-        least=1,
-        metavar="GRADE",
-    )
+    relevant_from: RelevantFrom = 1
+    target_relevant_from: TargetRelevantFrom = 2
     train_queries: int | None = setting(
         None,
         "Training queries that teachers are trained on, and score for students; drawn by --seed.",
         least=1,
         absent="all",
     )
-    train_depth: int = setting(
-        100,
-        "Candidates per training query, for a teacher to score and as source of negatives.",
-        least=1,
-    )
-    validation: str | None = setting(
-        None,
-        "Queries to validate on, so that trainings stop early.",
-        flags=("--validation-split",),
-        metavar="SPLIT",
-        absent="none, all epochs",
-    )
+    train_depth: TrainDepth = 100
+    validation: StopBy = None
     bm25: Bm25Settings = PRESETS["robertson"]
 
     def __post_init__(self) -> None:

@@ -13,6 +13,7 @@ from positionbias.core.settings import (
     check_settings,
     setting,
 )
+from positionbias.core.shared_settings import TrainDepth
 from positionbias.experiments.models import (
     ModelSettings,
     StudySettings,
@@ -46,7 +47,7 @@ class GridSettings(StudySettings):
         flags=("--rotations",),
         shown=True,
     )
-    train_depth: int = setting(100, "Candidates from which negatives are drawn.", least=1)
+    train_depth: TrainDepth = 100
     validation: str = setting(
         "validation",
         "Split for validation and tuning.",

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from positionbias.core.errors import SettingError, or_closest
 from positionbias.core.settings import REQUIRED, check_once, check_settings, setting
+from positionbias.core.shared_settings import StopBy, TrainDepth, TrainingSplit
 from positionbias.experiments.models import ModelSettings, StudySettings
 from positionbias.papers import StudyCommand
 from positionbias.papers.tripclick import REGENERATED
@@ -59,15 +60,8 @@ class TripClickSettings(StudySettings):
         metavar="SPLIT[:JUDGEMENTS]",
         shown=True,
     )
-    source: str = setting("train", "Training queries.", metavar="SPLIT", shown=True)
-    validation: str | None = setting(
-        None,
-        "Queries to validate on, so that trainings stop early.",
-        flags=("--validation-split",),
-        metavar="SPLIT",
-        absent="none, all epochs or steps",
-        shown=True,
-    )
+    source: TrainingSplit = "train"
+    validation: StopBy = None
     negatives_of: Mapping[str, str] = setting(
         {},
         "A further training set, whose negatives are the passages of grade 0 in a set of the "
@@ -97,9 +91,7 @@ class TripClickSettings(StudySettings):
         metavar="JUDGEMENTS",
     )
     negatives: int = setting(20, "Most negatives per query and clicked passage.", least=1)
-    train_depth: int = setting(
-        1000, "BM25 candidates per training query, from which negatives are drawn.", least=1
-    )
+    train_depth: TrainDepth = 1000
     depth: int = setting(200, "Candidates to re-rank for the tables.", least=1)
     depths: tuple[int, ...] = setting(
         (5, 10, 20, 50, 100, 200, 500, 1000),
