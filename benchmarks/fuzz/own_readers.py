@@ -86,8 +86,8 @@ def _collection(place: Path, base: Path) -> Any:
         ]
         read += [
             found.qrels_names(split),
-            found.qrel_table(split).to_pylist(),
-            found.answer_table(split).to_pylist(),
+            found.table("qrels", split).to_pylist(),
+            found.table("answers", split).to_pylist(),
         ]
         read += [found.qrels(split, name) for name in found.qrels_names(split)]
     return read
@@ -230,7 +230,7 @@ def _steps(place: Path, base: Path) -> Any:
 
 ARTEFACTS = (
     Artefact("collection", "col", _collection, 16, "/", "others/col"),
-    Artefact("collection's index of ids", "col", _ids_index, 7, "/cache/passages", "others/col"),
+    Artefact("collection's index of ids", "col", _ids_index, 7, "/ids.arrow", "others/col"),
     Artefact("collection's BM25 index", "col", _bm25, 4, "/cache/bm25s", "others/col"),
     Artefact("run", "test.run", _run, 12, "", "others/test.run"),
     Artefact("training groups", "groups", _groups, 10),

@@ -21,6 +21,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.run_files import Lines
 from positionbias.core.seeds import keys64
+from positionbias.core.split_tables import qrels_kind
 from positionbias.training.negatives import draw_negatives, without
 
 IDS = ("query_id", "positive", "negative")
@@ -51,13 +52,13 @@ class Judged(NamedTuple):
 def judged(clicks: Clicks) -> Judged:
     """Read all judgements of a split, once per process."""
     collection, split = Collection(clicks.path), clicks.split
-    positives = collection.qrel_table(split, clicks.qrels_name)
+    positives = collection.table(qrels_kind(clicks.qrels_name), split)
     names = (None, *collection.qrels_names(split))
     return Judged(
         collection,
         pa.array([query_id for query_id, _ in collection.query_texts(split)], pa.string()),
         positives.filter(pc.field("grade") >= clicks.relevant_from),
-        pa.concat_tables(collection.qrel_table(split, name) for name in names),
+        pa.concat_tables(collection.table(qrels_kind(name), split) for name in names),
     )
 
 

@@ -3,10 +3,11 @@ split.
 
     manifest.json
     passages/00000.arrow …      Arrow IPC, uncompressed: passage_id, text
+    ids.arrow                   the row of each passage by the hash of its id
     queries/SPLIT.parquet       query_id, text, fields
     qrels/SPLIT[.NAME].parquet  query_id, passage_id, grade
     answers/SPLIT.parquet       query_id, passage_id, text, start, end
-    cache/                      index of ids, BM25 …: rebuilt at will, no part of the content
+    cache/                      BM25 and other indexes: rebuilt at will, no part of the content
 
 Passages are looked up by id without holding the corpus. ``positionbias.core.collection_writer``
 writes collections.
@@ -14,8 +15,6 @@ writes collections.
 
 from __future__ import annotations
 
-import tempfile
-import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from positionbias.core.collection_index import INDEX, PassageIndex, build_index
-from positionbias.core.errors import InputError, StorageError, bad_input, or_closest
+from positionbias.core.collection_index import INDEX, PassageIndex
+from positionbias.core.errors import InputError, bad_input, or_closest
 from positionbias.core.files import home, refuse_links
 from positionbias.core.json_text import Count, Name, read_as
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest
@@ -38,19 +37,19 @@ from positionbias.core.seal import AGAIN, CACHE, MANIFEST
 from positionbias.core.shards import PASSAGES, ArrowFiles, check_count, read_shard, shard_files
 from positionbias.core.shown import Shown
 from positionbias.core.split_tables import (
-    ANSWERS,
     KIND,
-    QRELS,
-    QUERIES,
     SplitFacts,
+    qrels_kind,
     read_table,
+    schema_of,
+    table_path,
 )
 
 if TYPE_CHECKING:
     import pandas
 
 BATCH = 65_536
-_TEXTS = pa.schema([QUERIES.field("query_id"), QUERIES.field("text")])
+_TEXTS = ("query_id", "text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +120,11 @@ class Collection(Shown):
             1      1             0
         """
         pair = ["query_id", "passage_id"]
-        judged = self.qrel_table(split).to_pandas()
+        judged = self.table("qrels", split).to_pandas()
         rows = self.find(judged["passage_id"].tolist())
         judged = judged[rows >= 0].assign(passage=self.texts_at(rows[rows >= 0]))
-        queries = self.query_table(split).select(["query_id", "text"]).to_pandas()
-        answers = self.answer_table(split).select([*pair, "text", "start"]).to_pandas()
+        queries = self.table("queries", split, _TEXTS).to_pandas()
+        answers = self.table("answers", split, [*pair, "text", "start"]).to_pandas()
         answers = answers.rename(columns={"text": "answer", "start": "answer_start"})
         frame = judged.merge(queries.rename(columns={"text": "query"}), on="query_id", how="left")
         frame = frame.rename(columns={"grade": "label"}).merge(answers, on=pair, how="left")
@@ -215,19 +214,7 @@ class Collection(Shown):
 
     @cached_property
     def _index(self) -> PassageIndex:
-        folder, passages = self.cache / INDEX.name, self.passages_checksum
-        try:
-            return PassageIndex(folder, len(self), passages)
-        except (OSError, ValueError, EOFError, InputError):
-            pass
-        try:
-            build_index(self.shard_paths, folder, passages)
-        except StorageError:  # read-only: keep the index elsewhere while the collection is open
-            temporary = tempfile.TemporaryDirectory(prefix="posbias-index-")
-            weakref.finalize(self, temporary.cleanup)
-            folder = Path(temporary.name) / INDEX.name
-            build_index(self.shard_paths, folder, passages)
-        return PassageIndex(folder, len(self), passages)
+        return PassageIndex(self.path / INDEX, len(self))
 
     @property
     def cache(self) -> Path:
@@ -266,23 +253,42 @@ class Collection(Shown):
                 f"{or_closest(split, self.splits, f'give one of these to {flag}')}"
             )
 
-    def queries(self, split: str) -> list[Query]:
-        """Return the queries of a split."""
-        rows = zip(*_lists(self.query_table(split)), strict=True)
-        return [Query(query_id, text, dict(fields or ())) for query_id, text, fields in rows]
+    def table(self, kind: str, split: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the "queries", "qrels" or "answers" of a split as columns named like the fields of
+        their records, for millions of them without an object each; "qrels.NAME" are those of a
+        further judgement set.
 
-    def query_table(self, split: str) -> pa.Table:
-        """Return ``queries`` as columns query_id, text and fields, for millions of them without an
-        object each.
+        Raises:
+            InputError: no such split, or no such set (the message names the existing ones).
         """
         self.require(split)
-        return self._table(QUERIES, f"queries/{split}", self._facts.splits[split].queries)
+        rows = self._facts.splits[split].rows
+        if kind not in rows:
+            names, name = self.qrels_names(split), kind.partition(".")[2]
+            raise bad_input(
+                self.path,
+                wanted=f"judgements {name!r} of split {split!r}",
+                found=", ".join(names) or "one set without a name",
+                do=or_closest(name, names, "give one of these to --qrels-name, or leave it out"),
+            )
+        schema, path = schema_of(kind), table_path(self.path, kind, split)
+        if kind == "answers" and not rows[kind] and not path.exists():
+            return schema.empty_table().select(columns or schema.names)
+        return read_table(path, schema, rows[kind], columns)
+
+    def tables(self, split: str) -> dict[str, pa.Table]:
+        """Return all tables of a split by their kinds."""
+        self.require(split)
+        return {kind: self.table(kind, split) for kind in self._facts.splits[split].rows}
+
+    def queries(self, split: str) -> list[Query]:
+        """Return the queries of a split."""
+        rows = zip(*_lists(self.table("queries", split)), strict=True)
+        return [Query(query_id, text, dict(fields or ())) for query_id, text, fields in rows]
 
     def query_texts(self, split: str) -> Iterator[tuple[str, str]]:
         """Stream (query id, text) of a split without an object per query, for millions of them."""
-        self.require(split)
-        rows = self._facts.splits[split].queries
-        for batch in self._table(_TEXTS, f"queries/{split}", rows).to_batches(BATCH):
+        for batch in self.table("queries", split, _TEXTS).to_batches(BATCH):
             yield from zip(*_lists(batch), strict=True)
 
     def qrels_names(self, split: str) -> list[str]:
@@ -296,42 +302,13 @@ class Collection(Shown):
         """Return the judgements of a split; ``name`` picks one of its further sets.
 
         Raises:
-            InputError: no such split, or no such set (the message names the existing ones).
+            InputError: as ``table``.
         """
-        return Qrels(map(Qrel, *_lists(self.qrel_table(split, name))))
-
-    def qrel_table(self, split: str, name: str | None = None) -> pa.Table:
-        """Return ``qrels`` as columns named like the fields of ``Qrel``, for millions of them
-        without an object each.
-        """
-        names, facts = self.qrels_names(split), self._facts.splits[split]
-        if name is not None and name not in names:
-            raise bad_input(
-                self.path,
-                wanted=f"judgements {name!r} of split {split!r}",
-                found=", ".join(names) or "one set without a name",
-                do=or_closest(name, names, "give one of these to --qrels-name, or leave it out"),
-            )
-        if name is None:
-            return self._table(QRELS, f"qrels/{split}", facts.qrels)
-        return self._table(QRELS, f"qrels/{split}.{name}", facts.qrels_sets[name])
+        return Qrels(map(Qrel, *_lists(self.table(qrels_kind(name), split))))
 
     def answers(self, split: str) -> list[Answer]:
         """Return the answers of a split; empty where the source has none."""
-        return list(map(Answer, *_lists(self.answer_table(split))))
-
-    def answer_table(self, split: str) -> pa.Table:
-        """Return ``answers`` as columns named like the fields of ``Answer``, for millions of them
-        without an object each.
-        """
-        self.require(split)
-        name, rows = f"answers/{split}", self._facts.splits[split].answers
-        if not rows and not (self.path / f"{name}.parquet").exists():
-            return ANSWERS.empty_table()
-        return self._table(ANSWERS, name, rows)
-
-    def _table(self, schema: pa.Schema, name: str, rows: int) -> pa.Table:
-        return read_table(self.path / f"{name}.parquet", schema, rows)
+        return list(map(Answer, *_lists(self.table("answers", split))))
 
 
 def _lists(table: pa.Table | pa.RecordBatch) -> list[list[Any]]:

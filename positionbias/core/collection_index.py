@@ -1,61 +1,42 @@
 """Rows of passages by id, from sorted hashes that are mapped, so that no ids are held.
 
-``cache/passages`` of a collection has them:
-
-    manifest.json   the checksum of its passages, the seed of the hashes, digests of both files
-    hashes.npy      (passages,) uint64, sorted: 64-bit hashes of the ids
-    rows.npy        (passages,) int64: the row of each
-
-Ids are compared by their hashes alone: an unknown id is taken for one of n passages with
-probability n / 2⁶⁴. Where two ids of a collection have one hash (in one of 200,000 of 10 million
-passages), all are hashed with another seed.
+``ids.arrow`` of a collection has the 64-bit hashes of all ids, sorted, and the row of each: 16
+bytes a passage. Ids are compared by their hashes alone: an unknown id is taken for one of n
+passages with probability n / 2⁶⁴.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from itertools import count
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.ipc as ipc
 
-from positionbias.core.arrays import mapped_array
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.json_text import JsonObject
-from positionbias.core.manifest import Manifest, read_manifest, write_manifest
-from positionbias.core.publish import atomic_folder
-from positionbias.core.seal import MANIFEST, verified
+from positionbias.core.seal import AGAIN
 from positionbias.core.seeds import keys64
-from positionbias.core.shards import PASSAGES, ArrowFiles, read_shard
+from positionbias.core.shards import PASSAGES, ArrowFiles, check_count, read_shard
 from positionbias.core.steps import MapShards
 
-INDEX = Path("cache") / "passages"
-HASHES, ROWS = "hashes.npy", "rows.npy"
-_KIND, _OF, _SEED = "index", "passages_checksum", "seed"
+INDEX = "ids.arrow"
+_INDEX = pa.schema([("hash", pa.uint64()), ("row", pa.int64())])
 
 
 class PassageIndex:
     """The rows of passages by id.
 
     Raises:
-        ValueError, OSError, InputError: no index in ``folder``, or a damaged one, or one of other
-            passages.
+        InputError: no index at ``path``, or a damaged one, or one of another number of passages.
     """
 
-    def __init__(self, folder: Path, passages: int, checksum: str) -> None:
-        content = read_manifest(folder, kind=_KIND).content
-        if content.get(_OF) != checksum or not isinstance(seed := content.get(_SEED), int):
-            raise ValueError(f"{folder}: an index of other passages")
-        self._seed, self._path = seed, folder
-        # as plain arrays: indexing a numpy.memmap costs more than the look-up itself
-        self._hashes = np.asarray(mapped_array(verified(folder / HASHES)))
-        self._rows = np.asarray(mapped_array(verified(folder / ROWS)))
-        shapes = self._hashes.shape == self._rows.shape == (passages,)
-        types = self._hashes.dtype == np.uint64 and self._rows.dtype == np.int64
-        if not (shapes and types):
-            raise ValueError(f"{folder}: an index of another collection")
+    def __init__(self, path: Path, passages: int) -> None:
+        index = pa.Table.from_batches(ArrowFiles([path], _INDEX), _INDEX)
+        check_count(path, "passages", passages, len(index))
+        self._hashes, self._rows = (column.to_numpy() for column in index.columns)
+        if passages and not 0 <= self._rows.min() <= self._rows.max() < passages:
+            raise bad_input(path, wanted="rows of the collection", found="others", do=AGAIN)
 
     def find(self, passage_ids: Sequence[str]) -> np.ndarray:
         """Return the row of each id, ``(len(passage_ids),)`` int64; −1 for unknown ids."""
@@ -63,20 +44,12 @@ class PassageIndex:
         if not len(self._hashes):
             return rows
         # a lone surrogate is encoded as bytes that no stored id has
-        encoded = [item.encode("utf-8", "surrogatepass") for item in passage_ids]
-        hashes = _hashes(self._seed, encoded)
+        hashes = _hashes([item.encode("utf-8", "surrogatepass") for item in passage_ids])
         order = np.argsort(hashes)  # so that neighbours are read together
         places = np.searchsorted(self._hashes, hashes[order])
         places = np.minimum(places, len(self._hashes) - 1)
         known = self._hashes[places] == hashes[order]
         rows[order[known]] = self._rows[places[known]]
-        if len(rows) and rows.max() >= len(self._hashes):
-            raise bad_input(
-                self._path,
-                wanted="rows of the collection",
-                found=f"row {rows.max():,}",
-                do="delete its folder, and it is built again",
-            )
         return rows
 
     def absent(self, passage_ids: Sequence[str]) -> list[str]:
@@ -84,50 +57,31 @@ class PassageIndex:
         return [passage_ids[place] for place in np.flatnonzero(self.find(passage_ids) < 0).tolist()]
 
 
-def build_index(
-    shard_paths: Sequence[Path], folder: Path, checksum: str, map_shards: MapShards = map
-) -> None:
-    """Write the index of these shards, whose passages have this checksum; 16 bytes a passage, and
-    twice that in memory.
+def build_index(shard_paths: Sequence[Path], path: Path, map_shards: MapShards = map) -> None:
+    """Write the index of these shards; in memory are 32 bytes a passage.
 
     Raises:
         InputError: a repeated passage id (both positions are named), or a damaged shard.
     """
-    with atomic_folder(folder, overwrite=True, owned=True) as unfinished:
-        for seed in count():
-            shards = map_shards(partial(_shard_hashes, seed), shard_paths)
-            hashes = np.concatenate([np.empty(0, np.uint64), *shards])
-            rows = np.argsort(hashes, kind="stable")
-            hashes = hashes[rows]
-            alike = np.flatnonzero(hashes[1:] == hashes[:-1])
-            if not len(alike):
-                break
-            _refuse_repeated(shard_paths, rows[alike], rows[alike + 1])
-        for name, array in ((HASHES, hashes), (ROWS, rows)):
-            with open(unfinished / name, "wb") as handle:
-                np.lib.format.write_array_header_1_0(
-                    handle, np.lib.format.header_data_from_array_1_0(array)
-                )
-                handle.write(array.data)  # numpy's own writing does not report a full disk
-        content: JsonObject = {_OF: checksum, _SEED: seed}
-        write_manifest(unfinished / MANIFEST, Manifest(_KIND, INDEX.name, "index", content=content))
+    hashes = np.concatenate([np.empty(0, np.uint64), *map_shards(_shard_hashes, shard_paths)])
+    rows = np.argsort(hashes, kind="stable")
+    hashes = hashes[rows]
+    if (alike := np.flatnonzero(hashes[1:] == hashes[:-1])).size:
+        first, second = rows[alike[0] : alike[0] + 2]
+        ids = ArrowFiles(shard_paths, PASSAGES).texts("passage_id", np.array([first, second]))
+        # two ids have one hash in one of 400,000 collections of 10 million passages
+        shared = f"the id {ids[0]!r}" if ids[0] == ids[1] else f"the hash of {' and '.join(ids)}"
+        raise InputError(
+            f"passage {first + 1:,} and passage {second + 1:,} share {shared}: wanted every id "
+            "once; found it twice; rename or drop one"
+        )
+    with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, _INDEX) as writer:
+        writer.write(pa.record_batch([hashes, rows], schema=_INDEX))
 
 
-def _shard_hashes(seed: int, path: Path) -> np.ndarray:
-    return _hashes(seed, read_shard(path).column("passage_id").cast(pa.binary()).to_pylist())
+def _shard_hashes(path: Path) -> np.ndarray:
+    return _hashes(read_shard(path).column("passage_id").cast(pa.binary()).to_pylist())
 
 
-def _hashes(seed: int, encoded: Sequence[bytes]) -> np.ndarray:
-    return keys64(seed, "id", encoded)
-
-
-def _refuse_repeated(shard_paths: Sequence[Path], first: np.ndarray, second: np.ndarray) -> None:
-    """Refuse two rows with one id, among pairs of rows with one hash."""
-    passages = ArrowFiles(shard_paths, PASSAGES)
-    for row, other in zip(first.tolist(), second.tolist(), strict=True):
-        passage_id, again = passages.texts("passage_id", np.array([row, other]))
-        if passage_id == again:
-            raise InputError(
-                f"passage {row + 1:,} and passage {other + 1:,} share the id {passage_id!r}: "
-                "wanted every id once; found it twice; rename or drop one"
-            )
+def _hashes(encoded: Sequence[bytes]) -> np.ndarray:
+    return keys64(0, "id", encoded)

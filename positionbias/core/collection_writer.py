@@ -6,7 +6,7 @@ import re
 import shutil
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from functools import partial
@@ -30,24 +30,21 @@ from positionbias.core.shards import (
     CHECKSUM_MODULUS,
     PASSAGES,
     ArrowFiles,
+    RowWriter,
     Shard,
-    columns_checksum,
     encoded_batches,
-    not_unicode,
     rows_checksum,
-    write_encoded,
+    write_rows,
     write_shard,
 )
-from positionbias.core.split_tables import ANSWERS, QRELS, QUERIES, SplitFacts
+from positionbias.core.split_tables import SplitFacts, qrels_kind, schema_of, table_path
 from positionbias.core.steps import MapShards, make_shards
 
 Item = TypeVar("Item")
-Judged = TypeVar("Judged", Qrel, Answer)
 Written = TypeVar("Written", bound=Shard)
 SHARD_PASSAGES = 65_536
 SHARD_BYTES = 16 << 20
 SPLIT_ROWS = 65_536
-_TABLES = {"queries": QUERIES, "qrels": QRELS, "answers": ANSWERS}
 Texts = tuple[Sequence[bytes], Sequence[bytes]]  # ids and texts of some passages, in UTF-8
 
 
@@ -63,7 +60,7 @@ class CollectionWriter:
         self._indexed = False
         self._map_shards: MapShards = map
         self._splits: dict[str, SplitWriter] = {}
-        self._written: set[tuple[str, str]] = set()
+        self._names: set[str] = set()  # of files of judgements
         self.finished = False  # then the folder is discarded
         (folder / "passages").mkdir(exist_ok=True)  # exists when an interrupted run is resumed
 
@@ -82,7 +79,8 @@ class CollectionWriter:
         """
         stream = (batch for batch in batches if batch[0])
         for first in stream:
-            self._add(write_encoded(self.shard_path(self._shards), _of_a_shard(first, stream)))
+            path = self.shard_path(self._shards)
+            self._add(write_rows(path, PASSAGES, _of_a_shard(first, stream)))
 
     def add_shards(
         self,
@@ -129,14 +127,12 @@ class CollectionWriter:
         for source in collection.shard_paths:
             shutil.copyfile(verified(source), self.shard_path(self._shards))
             self._shards += 1
-        checksum = collection.passages_checksum
-        self._passages = Shard(len(collection), int(checksum, 16))
+        shutil.copyfile(verified(collection.path / INDEX), self.folder / INDEX)
+        self._passages = Shard(len(collection), int(collection.passages_checksum, 16))
+        self._indexed = True
         hidden = shutil.ignore_patterns(".*")  # unfinished files
         with suppress(OSError):  # otherwise indexes are rebuilt
             shutil.copytree(collection.cache, self.folder / CACHE, ignore=hidden)
-        with suppress(OSError, ValueError, InputError):
-            PassageIndex(self.folder / INDEX, len(collection), checksum)
-            self._indexed = True
 
     def read_passages(self) -> Iterator[Passage]:
         """Yield the passages written so far, in order."""
@@ -156,9 +152,7 @@ class CollectionWriter:
         Raises:
             InputError: an invalid file name, or a split that was opened before.
         """
-        _check_name("split", split)
-        self._name("queries", split)
-        self._name("qrels", split)
+        self._take_name("split", split, split)
         self._splits[split] = SplitWriter(self.folder, split, checked=checked)
         return self._splits[split]
 
@@ -184,42 +178,36 @@ class CollectionWriter:
             InputError: an invalid file name, one that the split has already, or a judgement of a
                 query outside the split.
         """
-        _check_name("judgement set", name)
-        self._name("qrels", f"{split}.{name}")
-        self._splits[split].add_set(name, qrels)
+        self._take_name("judgement set", name, f"{split}.{name}")
+        self._splits[split].add_columns(qrels_kind(name), zip(*qrels, strict=True))
 
-    def carry_split(
-        self,
-        collection: Collection,
-        split: str,
-        kept: Container[str] | None = None,
-        *,
-        answers: Iterable[Answer] | None = None,
-    ) -> None:
-        """Copy a split of a collection with the same passages: the queries whose ids are in
-        ``kept`` (None: all), in stored order, with their judgements and answers.
-
-        ``answers`` replace the split's own where its passages have changed.
+    def add_tables(self, split: str, tables: Mapping[str, pa.Table]) -> SplitWriter:
+        """Write a split with these ``Collection.tables``; further records may be added to it.
 
         Raises:
-            InputError: no such split, or this collection has it already.
+            InputError: as ``split`` and ``add_qrels``.
         """
-        answers = collection.answers(split) if answers is None else answers
-        queries = [q for q in collection.queries(split) if kept is None or q.query_id in kept]
-        self.add_split(split, queries, _of(collection.qrels(split), kept), _of(answers, kept))
-        for name in collection.qrels_names(split):
-            self.add_qrels(split, name, _of(collection.qrels(split, name), kept))
+        writer = self.split(split)
+        for kind, table in tables.items():
+            if name := kind.partition(".")[2]:
+                self._take_name("judgement set", name, f"{split}.{name}")
+            writer.add_table(kind, table)
+        return writer
 
-    def _name(self, kind: str, name: str) -> None:
-        # one file on Windows and macOS
-        alike = (kind, unicodedata.normalize("NFC", name).casefold())
-        # also split "a" with set "b" beside a split "a.b", which would share a file
-        if alike in self._written:
+    def _take_name(self, what: str, name: str, file: str) -> None:
+        if not re.fullmatch(NAME, name):
             raise InputError(
-                f"split {name!r}: wanted the {kind} of a split once; found them twice; give each "
-                "its own name"
+                f"{what} {name!r}: wanted a name of letters, digits, '_', '.', '+' and '-' that "
+                "begins with a letter or digit; rename it"
             )
-        self._written.add(alike)
+        # one file on Windows and macOS; set "b" of a split "a" and a split "a.b" share one too
+        alike = unicodedata.normalize("NFC", file).casefold()
+        if alike in self._names:
+            raise InputError(
+                f"{what} {name!r}: wanted each split, and each set of its judgements, once; found "
+                f"{file!r} twice; give each its own name"
+            )
+        self._names.add(alike)
 
     def finish(self, manifest: Manifest, *, allow_absent: bool = False) -> None:
         """Index the ids, check that every judged or answering passage exists, and write the
@@ -236,15 +224,10 @@ class CollectionWriter:
         """
         splits = {name: split.close() for name, split in self._splits.items()}
         count, checksum = self._passages.count, self._passages.checksum
-        passages = f"{checksum % CHECKSUM_MODULUS:032x}"
+        passages, index = f"{checksum % CHECKSUM_MODULUS:032x}", self.folder / INDEX
         if not self._indexed:
-            build_index(
-                [self.shard_path(i) for i in range(self._shards)],
-                self.folder / INDEX,
-                passages,
-                self._map_shards,
-            )
-        absent = self._absent(PassageIndex(self.folder / INDEX, count, passages), allow_absent)
+            build_index([*map(self.shard_path, range(self._shards))], index, self._map_shards)
+        absent = self._absent(PassageIndex(index, count), allow_absent)
         # the split's name counts: a query that moves from one split to another changes the
         # collection
         checksum += rows_checksum((name, split.checksum) for name, split in splits.items())
@@ -261,46 +244,34 @@ class CollectionWriter:
             **({"absent": absent} if absent else {}),
             **manifest.content,
         }
-        facts = provenance(**manifest.provenance)
         made = replace(
             manifest,
             content=content,
             versions={**package_versions("pyarrow"), **manifest.versions},
-            provenance=facts,
+            provenance=provenance(**manifest.provenance),
         )
         write_manifest(self.folder / MANIFEST, made)
         self.finished = True
 
     def _absent(self, index: PassageIndex, allow: bool) -> dict[str, dict[str, int]]:
         """Count the judgements of absent passages, and these passages, by split."""
-        splits = {name: split for name, split in self._splits.items() if not split.checked}
-        for split in splits.values():
-            self._refuse(_absent_of([split.path("answers")], index), "answering")
         absent = {}
-        for name, split in splits.items():
-            judged = _absent_of(split.qrels_paths, index)
-            if judged and not allow:
-                self._refuse(judged, "judged")
+        for name, split in self._splits.items():
+            judged, answering = split.absent(index)
+            if missing := answering or (Counter() if allow else judged):
+                raise InputError(
+                    f"{self.final}: wanted every {'answering' if answering else 'judged'} passage "
+                    f"in the collection; found {len(missing):,} that are not, the first "
+                    f"{min(missing)!r}; check that the files belong together"
+                )
             if judged:
                 absent[name] = {"judgements": judged.total(), "passages": len(judged)}
         return absent
-
-    def _refuse(self, missing: Mapping[str, int], what: str) -> None:
-        if missing:
-            raise InputError(
-                f"{self.final}: wanted every {what} passage in the collection; found "
-                f"{len(missing):,} that are not, the first {min(missing)!r}; check that the files "
-                "belong together"
-            )
 
     @property
     def passages(self) -> int:
         """The number of passages written so far."""
         return self._passages.count
-
-
-def _of(records: Iterable[Judged], kept: Container[str] | None) -> list[Judged]:
-    return [record for record in records if kept is None or record.query_id in kept]
 
 
 def _of_a_shard(first: Texts, following: Iterator[Texts]) -> Iterator[Texts]:
@@ -317,18 +288,21 @@ class SplitWriter:
     """One split of an unfinished collection. Records may come in any batches and order.
 
     With ``checked`` the caller ensures that query ids are unique, and that judgements and answers
-    refer to queries and passages that it writes; else ``close`` reads the ids again to check that.
+    refer to queries and passages that it writes; else ``close`` and ``absent`` read the ids again
+    to check that.
     """
 
     def __init__(self, folder: Path, split: str, *, checked: bool = False) -> None:
-        self._folder, self._split, self.checked = folder, split, checked
-        self._files = {
-            kind: _RowFile(folder / kind / f"{split}.parquet", schema)
-            for kind, schema in _TABLES.items()
-        }
+        self._folder, self._split, self._checked = folder, split, checked
+        self._files: dict[str, RowWriter] = {}
+        for kind in ("queries", "qrels"):  # also where there are none
+            self.add_columns(kind, ())
 
     def add(
-        self, queries: Sequence[Query], qrels: Sequence[Qrel] = (), answers: Sequence[Answer] = ()
+        self,
+        queries: Sequence[Query] = (),
+        qrels: Sequence[Qrel] = (),
+        answers: Sequence[Answer] = (),
     ) -> None:
         """Take records. Query ids are unique; judgements and answers are of this split's queries.
 
@@ -336,36 +310,34 @@ class SplitWriter:
             InputError: a text that is not Unicode; it may concern an earlier batch.
         """
         rows = [(query.query_id, query.text, sorted(query.fields.items())) for query in queries]
-        for kind, records in zip(_TABLES, (rows, qrels, answers), strict=True):
-            self.add_columns(kind, zip(*records, strict=True))
+        self.add_columns("queries", zip(*rows, strict=True))
+        self.add_columns("qrels", zip(*qrels, strict=True))
+        self.add_columns("answers", zip(*answers, strict=True))
 
     def add_columns(self, kind: str, columns: Iterable[Iterable[Any]]) -> None:
         """Take records of a kind, queries, qrels or answers, by column, in the order of the stored
-        table.
+        table. Without answers there is no file of them.
         """
+        columns = list(columns)
+        if kind == "answers" and not (columns and columns[0]):
+            return
+        if kind not in self._files:
+            path, name = self.path(kind), kind.partition(".")[2]
+            first = (name,) if name else ()
+            self._files[kind] = RowWriter(path, schema_of(kind), at_once=SPLIT_ROWS, first=first)
         self._files[kind].add(columns)
 
-    def add_table(self, kind: str, table: pa.Table | pa.RecordBatch) -> None:
+    def add_table(self, kind: str, table: pa.Table) -> None:
         """Take records of a kind as a stored table has them."""
-        columns = [column.to_pylist() for column in table.columns]
-        if kind == "queries":
-            columns[-1] = [sorted(fields or ()) for fields in columns[-1]]
-        self.add_columns(kind, columns)
-
-    def add_set(self, name: str, qrels: Sequence[Qrel]) -> None:
-        """Take a further judgement set, whose name has been checked."""
-        path = self._folder / "qrels" / f"{self._split}.{name}.parquet"
-        self._files[f"qrels.{name}"] = _RowFile(path, QRELS, first=(name,))
-        self.add_columns(f"qrels.{name}", zip(*qrels, strict=True))
+        for batch in table.to_batches(SPLIT_ROWS):
+            columns = [column.to_pylist() for column in batch.columns]
+            if kind == "queries":
+                columns[-1] = [sorted(fields or ()) for fields in columns[-1]]
+            self.add_columns(kind, columns)
 
     def path(self, kind: str) -> Path:
         """Return the file of a kind; that of answers exists only if there are any."""
-        return self._files[kind].path
-
-    @property
-    def qrels_paths(self) -> list[Path]:
-        """The files of all judgement sets."""
-        return [file.path for kind, file in self._files.items() if kind.startswith("qrels")]
+        return table_path(self._folder, kind, self._split)
 
     def close(self) -> SplitFacts:
         """Write what is left and return the facts for the manifest.
@@ -373,108 +345,51 @@ class SplitWriter:
         Raises:
             InputError: a repeated query id, or a judgement or answer of a query outside the split.
         """
-        for kind, file in self._files.items():
-            if file.rows or kind != "answers":
-                file.close()
-        if not self.checked:
+        made = {kind: file.close() for kind, file in self._files.items()}
+        if not self._checked:
             self._check()
-        rows = {kind: file.rows for kind, file in self._files.items()}
-        checksum = sum(file.checksum for file in self._files.values())
+        rows = {kind: shard.count for kind, shard in made.items()}
+        checksum = sum(shard.checksum for shard in made.values())
         return SplitFacts(
-            **{kind: rows.pop(kind) for kind in _TABLES},
+            **{kind: rows.pop(kind, 0) for kind in ("queries", "qrels", "answers")},
             checksum=f"{checksum % CHECKSUM_MODULUS:032x}",
             qrels_sets={kind.removeprefix("qrels."): count for kind, count in rows.items()},
         )
 
     def _check(self) -> None:
-        known = _column(self.path("queries"), "query_id")
-        repeated = [item for item, count in _counts(known).items() if count > 1]
-        if repeated:
+        known = self._column("queries", "query_id")
+        counts = known.value_counts()
+        repeated = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
+        if len(repeated):
             raise InputError(
-                f"split {self._split!r}: wanted every query id once; found {repeated[0]!r} twice; "
-                "rename or drop one"
+                f"split {self._split!r}: wanted every query id once; found "
+                f"{repeated[0].as_py()!r} twice; rename or drop one"
             )
-        for path in (*self.qrels_paths, self.path("answers")):
-            query_ids = _column(path, "query_id")
+        for kind in self._files:
+            query_ids = self._column(kind, "query_id")
             strange = query_ids.filter(pc.invert(pc.is_in(query_ids, value_set=known)))
             if len(strange):
                 raise InputError(
-                    f"split {self._split!r}: wanted {path.parent.name} of its own queries; found "
-                    f"one of query {strange[0].as_py()!r}; check the files"
+                    f"split {self._split!r}: wanted {self.path(kind).parent.name} of its own "
+                    f"queries; found one of query {strange[0].as_py()!r}; check the files"
                 )
 
+    def _column(self, kind: str, name: str) -> pa.Array:
+        with pq.ParquetFile(self.path(kind)) as file:
+            return file.read([name], use_threads=False)[name].combine_chunks()
 
-class _RowFile:
-    """A Parquet file of records, written in batches, with the number of rows taken and their
-    checksum; ``first`` begins each row of the checksum.
-    """
-
-    def __init__(self, path: Path, schema: pa.Schema, *, first: tuple[str, ...] = ()) -> None:
-        self.path, self.rows, self.checksum = path, 0, 0
-        self._schema, self._first = schema, first
-        self._held: list[list[Any]] = [[] for _ in schema]
-        self._writer: pq.ParquetWriter | None = None
-
-    def add(self, columns: Iterable[Iterable[Any]]) -> None:
-        """Append rows, given by column."""
-        before = len(self._held[0])
-        for held, values in zip(self._held, columns, strict=False):
-            held.extend(values)
-        self.rows += len(self._held[0]) - before
-        if len(self._held[0]) >= SPLIT_ROWS:
-            self._write()
-
-    def _write(self) -> pq.ParquetWriter:
-        if self._writer is None:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            # a traceback may keep an interrupted writer alive; when dropped, it must end its own
-            # file, not this one
-            self.path.unlink(missing_ok=True)
-            self._writer = pq.ParquetWriter(self.path, self._schema)
-        columns = zip(self._held, self._schema.types, strict=True)
-        names = ([name] * len(self._held[0]) for name in self._first)
-        try:
-            arrays = [pa.array(column, type_) for column, type_ in columns]
-            self.checksum += columns_checksum([*names, *self._held])
-        except UnicodeEncodeError as error:
-            raise not_unicode(f"split {self.path.stem!r}", error) from None
-        self._writer.write_table(pa.table(arrays, schema=self._schema))
-        self._held = [[] for _ in self._schema]
-        return self._writer
-
-    def close(self) -> None:
-        """Write what is left and finish the file."""
-        self._write().close()
-
-
-def _column(path: Path, name: str) -> pa.Array:
-    """Return a column of a written table; no file, no rows."""
-    if not path.exists():
-        return pa.array([], pa.string())
-    with pq.ParquetFile(path) as file:
-        return file.read([name], use_threads=False)[name].combine_chunks()
-
-
-def _counts(column: pa.Array) -> dict[str, int]:
-    values, counts = column.value_counts().flatten()
-    return dict(zip(values.to_pylist(), counts.to_pylist(), strict=True))
-
-
-def _absent_of(paths: Iterable[Path], index: PassageIndex) -> Counter[str]:
-    """Count the records of absent passages in files of judgements or answers, by passage."""
-    absent = Counter[str]()
-    for path in paths:
-        counts = _counts(_column(path, "passage_id"))
-        absent.update({item: counts[item] for item in index.absent(list(counts))})
-    return absent
-
-
-def _check_name(what: str, name: str) -> None:
-    if not re.fullmatch(NAME, name):
-        raise InputError(
-            f"{what} {name!r}: wanted a name of letters, digits, '_', '.', '+' and '-' that begins "
-            "with a letter or digit; rename it"
-        )
+    def absent(self, index: PassageIndex) -> tuple[Counter[str], Counter[str]]:
+        """Count the judgements and the answers of absent passages, by passage; none if
+        ``checked``.
+        """
+        judged, answering = Counter[str](), Counter[str]()
+        for kind in self._files if not self._checked else ():
+            if kind != "queries":
+                values, counts = self._column(kind, "passage_id").value_counts().flatten()
+                known = dict(zip(values.to_pylist(), counts.to_pylist(), strict=True))
+                absent = {item: known[item] for item in index.absent(list(known))}
+                (answering if kind == "answers" else judged).update(absent)
+        return judged, answering
 
 
 def _make_shard(passages_of: Callable[[Any], Iterable[Passage]], block: Any, path: Path) -> Shard:

@@ -1,9 +1,9 @@
-"""Passage shards: Arrow IPC files of passage_id and text, uncompressed, written in batches and read
-memory-mapped; and any such files.
+"""Rows on disk, written in batches: Parquet, and uncompressed Arrow IPC, which is read
+memory-mapped. Passage shards are such files of passage_id and text.
 
-They are compared with their manifest when opened, and the offsets and texts of each batch are
-checked before use: Arrow trusts the offsets in a file and reads wherever they point, so a damaged
-or forged file could crash the process or expose its memory.
+Files are compared with their manifest when opened, and their offsets and texts are checked: Arrow
+trusts the offsets in a file and reads wherever they point, so a damaged or forged one could crash
+the process or expose its memory.
 
 The checksum of a shard, or of any records, is a sum of hashes: it depends neither on the order of
 records nor on the cuts into shards.
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
 import pyarrow.types as types
 
 from positionbias.core.errors import InputError, bad_input
@@ -38,7 +39,7 @@ _LENGTH = struct.Struct("<q").pack
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A written shard's number of passages and the checksum of their content."""
+    """The number of rows of a written file, and the checksum of their content."""
 
     count: int
     checksum: int
@@ -89,25 +90,72 @@ def _encoded(column: Sequence[Any]) -> list[bytes]:
     return [(item if isinstance(item, str) else repr(item)).encode() for item in column]
 
 
+class RowWriter:
+    """Write rows to a file, Parquet or else Arrow IPC, ``at_once`` or more together; count them,
+    and sum up their hashes, each row's begun by ``first``.
+    """
+
+    def __init__(
+        self, path: Path, schema: pa.Schema, *, at_once: int = 1, first: tuple[str, ...] = ()
+    ) -> None:
+        self.path, self.count, self.checksum = path, 0, 0
+        self._schema, self._at_once, self._first = schema, at_once, first
+        self._held: list[list[Any]] = [[] for _ in schema]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # a traceback may keep an interrupted writer alive; when dropped, it must end its own file,
+        # not this one
+        path.unlink(missing_ok=True)
+        self._sink = pa.OSFile(str(path), "wb")
+        open_writer = pq.ParquetWriter if path.suffix == ".parquet" else ipc.new_file
+        self._writer = open_writer(self._sink, schema)
+
+    def add(self, columns: Iterable[Iterable[Any]]) -> None:
+        """Append rows, given by column; bytes are texts that are encoded already.
+
+        Raises:
+            InputError: a text with half a surrogate pair; it may be of an earlier call.
+        """
+        before = len(self._held[0])
+        for held, values in zip(self._held, columns, strict=False):  # no rows have no columns
+            held.extend(values)
+        self.count += len(self._held[0]) - before
+        if len(self._held[0]) >= self._at_once:
+            self._write()
+
+    def _write(self) -> None:
+        columns, self._held = self._held, [[] for _ in self._schema]
+        try:
+            arrays = [pa.array(*column) for column in zip(columns, self._schema.types, strict=True)]
+        except UnicodeEncodeError as error:
+            raise not_unicode(f"{self.path.parent.name} of {self.path.stem!r}", error) from None
+        self._writer.write(pa.record_batch(arrays, schema=self._schema))
+        begun = ([name] * len(columns[0]) for name in self._first)
+        self.checksum = (self.checksum + columns_checksum([*begun, *columns])) % CHECKSUM_MODULUS
+
+    def close(self) -> Shard:
+        """Write what is left, and finish the file; return what it holds."""
+        if self._held[0]:
+            self._write()
+        self._writer.close()
+        self._sink.close()
+        return Shard(self.count, self.checksum)
+
+
+def write_rows(path: Path, schema: pa.Schema, batches: Iterable[Iterable[Iterable[Any]]]) -> Shard:
+    """Write rows to a file, given by batch and column."""
+    writer = RowWriter(path, schema)
+    for columns in batches:
+        writer.add(columns)
+    return writer.close()
+
+
 def write_shard(path: Path, passages: Iterable[Passage]) -> Shard:
     """Write passages to one Arrow IPC file, in batches, independent of other shards.
 
     Raises:
         InputError: an id or text with half a surrogate pair.
     """
-    return write_encoded(path, encoded_batches(passages))
-
-
-def write_encoded(path: Path, batches: Iterable[tuple[Sequence[bytes], Sequence[bytes]]]) -> Shard:
-    """Write a shard as ``write_shard`` does, from ids and texts in UTF-8, by batch and column."""
-    count, checksum = 0, 0
-    with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, PASSAGES) as writer:
-        for columns in batches:
-            arrays = [pa.array(column, pa.string()) for column in columns]
-            writer.write_batch(pa.record_batch(arrays, schema=PASSAGES))
-            checksum += columns_checksum(columns)
-            count += len(columns[0])
-    return Shard(count, checksum % CHECKSUM_MODULUS)
+    return write_rows(path, PASSAGES, encoded_batches(passages))
 
 
 def encoded_batches(passages: Iterable[Passage]) -> Iterator[tuple[list[bytes], list[bytes]]]:
@@ -177,10 +225,10 @@ def read_shard(path: Path) -> pa.Table:
 
 class ArrowFiles:
     """The rows of uncompressed Arrow IPC files with exactly the columns of ``schema``, one file
-    after the other; each batch is verified on first access.
+    after the other, verified when opened.
 
-    ``starts``: the first row of each batch, then the number of rows, ``(batches + 1,)`` int64;
-    ``file_starts``: those of each file. Only the columns named in ``nulls`` may hold nulls.
+    ``file_starts``: the first row of each file, then the number of rows, ``(files + 1,)`` int64.
+    Only the columns named in ``nulls`` may hold nulls.
 
     Raises:
         InputError: not such a file, or a damaged one; the message ends with ``do``.
@@ -194,110 +242,73 @@ class ArrowFiles:
         do: str = AGAIN,
         nulls: frozenset[str] = frozenset(),
     ) -> None:
-        self._schema, self._do, self._nulls = schema, do, nulls
-        self._batches: list[tuple[Path, pa.RecordBatch]] = []
-        files = []
-        for path in paths:
-            batches = self._open(path)
-            files.append(sum(batch.num_rows for batch in batches))
-            self._batches += [(path, batch) for batch in batches]
-        sizes = [batch.num_rows for _, batch in self._batches]
-        self.starts = np.cumsum([0, *sizes], dtype=np.int64)
-        self.file_starts = np.cumsum([0, *files], dtype=np.int64)
-        self._checked = np.zeros(len(sizes), dtype=bool)
+        files = [_mapped(path, schema, nulls, do) for path in paths]
+        self._batches = list(chain.from_iterable(files))
+        self._starts = _starts(map(len, self._batches))
+        self.file_starts = _starts(sum(map(len, batches)) for batches in files)
 
-    def _open(self, path: Path) -> list[pa.RecordBatch]:
-        """Map the batches of a file, whose columns lie within it: none is compressed or cut."""
-        try:
-            whole = pa.memory_map(str(verified(path))).read_buffer()
-            reader = ipc.open_file(whole)
-            if reader.schema != self._schema:
-                there = ", ".join(map(str, reader.schema)) or "no columns"
-                raise self._refused(path, f"columns {', '.join(self._schema.names)}", there)
-            batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
-        except (pa.ArrowException, OSError) as error:
-            raise self._refused(path, "a whole Arrow file", str(error).splitlines()[0]) from error
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return iter(self._batches)
+
+    def at(self, rows: np.ndarray) -> Iterator[tuple[pa.RecordBatch, int]]:
+        """Yield the batch of each row, and its place there, in the given order."""
+        numbers, places = self._places(rows)
+        return zip(map(self._batches.__getitem__, numbers), places, strict=True)
+
+    def texts(self, name: str, rows: np.ndarray) -> list[str]:
+        """Return the texts of a column at these rows, in the given order."""
+        numbers, places = self._places(rows)
+        columns = {number: self._batches[number][name] for number in {*numbers}}
+        return [columns[n][place].as_py() for n, place in zip(numbers, places, strict=True)]
+
+    def _places(self, rows: np.ndarray) -> tuple[list[int], list[int]]:
+        numbers = np.searchsorted(self._starts, rows, side="right") - 1
+        return numbers.tolist(), (rows - self._starts[numbers]).tolist()
+
+
+def _starts(counts: Iterable[int]) -> np.ndarray:
+    return np.cumsum([0, *counts], dtype=np.int64)
+
+
+def _mapped(path: Path, schema: pa.Schema, nulls: Container[str], do: str) -> list[pa.RecordBatch]:
+    """Map the batches of a file, whose columns lie within it: none is compressed or cut."""
+    wanted = "a whole Arrow file"
+    try:
+        whole = pa.memory_map(str(verified(path))).read_buffer()
+        reader = ipc.open_file(whole)
+        if reader.schema != schema:
+            wanted = f"columns {', '.join(schema.names)}"
+            raise ValueError(", ".join(map(str, reader.schema)) or "no columns")
+        batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
         first, last = whole.address, whole.address + whole.size
         columns = chain.from_iterable(batch.columns for batch in batches)
         for buffer in chain.from_iterable(column.buffers() for column in columns):
-            if buffer is not None and buffer.size:
-                within = first <= buffer.address <= last - buffer.size
-                if not within:
-                    raise self._refused(path, "uncompressed columns", "columns outside the file")
-        return batches
-
-    def __len__(self) -> int:
-        return int(self.starts[-1])
-
-    @property
-    def batches(self) -> int:
-        """The number of batches."""
-        return len(self._batches)
-
-    def batch(self, number: int) -> pa.RecordBatch:
-        """Return one batch, verified on first access."""
-        path, batch = self._batches[number]
-        if not self._checked[number]:
-            try:
-                batch.validate(full=True)  # offsets at any depth, and UTF-8
-                for field, column in zip(batch.schema, batch.columns, strict=True):
-                    if field.name in self._nulls:  # a missing list is fine, a missing item is not
-                        column = column.flatten()
-                    _check_nulls(column)
-                _check_lengths(batch)
-            except (pa.ArrowException, ValueError) as error:
-                fault = f"{str(error).splitlines()[0]} in batch {number}"
-                raise self._refused(path, "a whole Arrow file", fault) from error
-            self._checked[number] = True
-        return batch
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        return map(self.batch, range(len(self._batches)))
-
-    def at(self, rows: np.ndarray) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Yield the batch of each row, and its place there, in the given order.
-
-        Raises:
-            InputError: the file of one of them is damaged.
-        """
-        return ((self.batch(number), place) for number, place in self._places(rows))
-
-    def texts(self, column: str, rows: np.ndarray) -> list[str]:
-        """Return the texts of a column at these rows, in the given order.
-
-        Raises:
-            InputError: as ``at``.
-        """
-        places = self._places(rows)
-        numbers = {number for number, _ in places}
-        columns = {number: self.batch(number)[column] for number in numbers}
-        return [columns[number][place].as_py() for number, place in places]
-
-    def _places(self, rows: np.ndarray) -> list[tuple[int, int]]:
-        """Return the number of each row's batch, and its place there."""
-        numbers = np.searchsorted(self.starts, rows, side="right") - 1
-        places = rows - self.starts[numbers]
-        return list(zip(numbers.tolist(), places.tolist(), strict=True))
-
-    def _refused(self, path: Path, wanted: str, found: str) -> InputError:
-        return bad_input(path, wanted=wanted, found=found, do=self._do)
+            within = not buffer or first <= buffer.address <= last - buffer.size
+            if not within:
+                wanted = "uncompressed columns"
+                raise ValueError("columns outside the file")
+        for batch in batches:
+            check_rows(batch, nulls)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise bad_input(path, wanted=wanted, found=str(error).splitlines()[0], do=do) from error
+    return batches
 
 
-def _check_nulls(array: pa.Array) -> None:
-    """Refuse nulls in a column and in its lists."""
-    if array.null_count:
-        raise ValueError(f"{array.null_count:,} nulls")
-    if types.is_list(array.type) or types.is_large_list(array.type):
-        _check_nulls(array.values)
+def check_rows(rows: pa.RecordBatch | pa.Table, nulls: Container[str]) -> None:
+    """Check columns at any depth: offsets, UTF-8, nulls but in the columns named in ``nulls``, and
+    that the lists of a row, which describe the same passages, have one length.
 
-
-def _check_lengths(batch: pa.RecordBatch) -> None:
-    """Check that the lists of a row, which describe the same passages, have one length."""
-    lists = [
-        column
-        for column in batch.columns
-        if types.is_list(column.type) or types.is_large_list(column.type)
-    ]
+    Raises:
+        ValueError, pa.ArrowException: they are damaged.
+    """
+    rows.validate(full=True)
+    lists = [column for column in rows.columns if types.is_list(column.type)]
+    filled = [rows[name] for name in rows.schema.names if name not in nulls]
+    if missing := sum(column.null_count for column in [*filled, *map(pc.list_flatten, lists)]):
+        raise ValueError(f"{missing:,} nulls")
     lengths = [pc.list_value_length(column) for column in lists]
     if any(pc.any(pc.not_equal(lengths[0], other)).as_py() for other in lengths[1:]):
         raise ValueError("lists of several lengths in one row")

@@ -1,12 +1,11 @@
-"""What a collection made of others copies: rows of their shards, and the tables of their splits."""
+"""Copy rows of collections' shards into a collection that is made of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +14,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter
 from positionbias.core.files import file_mark
 from positionbias.core.progress import track
-from positionbias.core.records import Qrel
-from positionbias.core.shards import Shard, read_shard, write_encoded
+from positionbias.core.shards import PASSAGES, Shard, read_shard, write_rows
 from positionbias.core.steps import MapShards
-
-_BATCH = 65_536
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,42 +71,4 @@ def _copy(part: Part, target: Path) -> Shard:
                 ids, texts = (column.cast(pa.binary()).to_pylist() for column in batch.columns)
                 yield [prefix + passage_id for passage_id in ids] if prefix else ids, texts
 
-    return write_encoded(target, batches())
-
-
-class Split(NamedTuple):
-    """The tables of a split, with its further judgement sets by name."""
-
-    queries: pa.Table
-    qrels: pa.Table
-    answers: pa.Table
-    further: Mapping[str, pa.Table]
-
-    @staticmethod
-    def of(collection: Collection, split: str) -> Split:
-        """Return those of a collection.
-
-        Raises:
-            InputError: no such split.
-        """
-        names = collection.qrels_names(split)
-        return Split(
-            collection.query_table(split),
-            collection.qrel_table(split),
-            collection.answer_table(split),
-            {name: collection.qrel_table(split, name) for name in names},
-        )
-
-    def each(self, change: Callable[[pa.Table], pa.Table]) -> Split:
-        """Return the split with every table changed."""
-        further = {name: change(table) for name, table in self.further.items()}
-        return Split(change(self.queries), change(self.qrels), change(self.answers), further)
-
-    def write(self, writer: CollectionWriter, name: str) -> None:
-        """Write the split under a name."""
-        into = writer.split(name)
-        for kind in ("queries", "qrels", "answers"):
-            for batch in getattr(self, kind).to_batches(_BATCH):
-                into.add_table(kind, batch)
-        for further, table in self.further.items():
-            writer.add_qrels(name, further, [Qrel(**row) for row in table.to_pylist()])
+    return write_rows(target, PASSAGES, batches())

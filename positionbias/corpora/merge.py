@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -24,7 +23,7 @@ from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.split_tables import KIND
 from positionbias.core.steps import MapShards
-from positionbias.corpora.copied import Split, copy_passages, parts_of
+from positionbias.corpora.copied import copy_passages, parts_of
 
 SEPARATOR = ":"
 
@@ -59,7 +58,7 @@ def merge(
         ]
         copy_passages(writer, parts, "merging", map_shards)
         for name, splits in _splits(collections, apart).items():
-            _joined(splits).write(writer, name)
+            writer.add_tables(name, _joined(splits))
         writer.finish(
             Manifest(
                 kind=KIND,
@@ -116,14 +115,17 @@ def under(prefix: str, item: str) -> str:
     return f"{prefix}{SEPARATOR}{item}"
 
 
-def _splits(collections: Mapping[str, Collection], apart: bool) -> dict[str, list[Split]]:
-    """Return the splits to write, by name, each with the splits that it is merged from."""
-    found: dict[str, list[Split]] = {}
+def _splits(
+    collections: Mapping[str, Collection], apart: bool
+) -> dict[str, list[dict[str, pa.Table]]]:
+    """Return the splits to write, by name, each with the tables that it is merged from."""
+    splits: dict[str, list[dict[str, pa.Table]]] = {}
     for prefix, collection in collections.items():
         for split in collection.splits:
-            own = Split.of(collection, split).each(partial(_prefixed, prefix=prefix))
-            found.setdefault(f"{prefix}.{split}" if apart else split, []).append(own)
-    return found
+            tables = collection.tables(split).items()
+            prefixed = {kind: _prefixed(table, prefix) for kind, table in tables}
+            splits.setdefault(f"{prefix}.{split}" if apart else split, []).append(prefixed)
+    return splits
 
 
 def _prefixed(table: pa.Table, prefix: str) -> pa.Table:
@@ -134,15 +136,12 @@ def _prefixed(table: pa.Table, prefix: str) -> pa.Table:
     return table
 
 
-def _joined(splits: Sequence[Split]) -> Split:
-    names = dict.fromkeys(name for split in splits for name in split.further)
-    further = {
-        name: pa.concat_tables(split.further[name] for split in splits if name in split.further)
-        for name in names
+def _joined(splits: Sequence[Mapping[str, pa.Table]]) -> dict[str, pa.Table]:
+    kinds = dict.fromkeys(kind for tables in splits for kind in tables)
+    return {
+        kind: pa.concat_tables(tables[kind] for tables in splits if kind in tables)
+        for kind in kinds
     }
-    tables = zip(*(split[:3] for split in splits), strict=True)
-    queries, qrels, answers = map(pa.concat_tables, tables)
-    return Split(queries, qrels, answers, further)
 
 
 def named(given: Sequence[str]) -> dict[str, Collection]:

@@ -8,14 +8,13 @@ one. Of passages, 8 bytes each are held in memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.collection_writer import SHARD_PASSAGES, create_collection
@@ -26,9 +25,9 @@ from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.publish import refuse_existing
 from positionbias.core.seeds import keys64
 from positionbias.core.shards import read_shard
-from positionbias.core.split_tables import KIND
+from positionbias.core.split_tables import KIND, of_queries
 from positionbias.core.steps import MapShards
-from positionbias.corpora.copied import Split, copy_passages, parts_of
+from positionbias.corpora.copied import copy_passages, parts_of
 
 SHARDS = 64  # of the sample: small shards are joined with neighbouring ones
 
@@ -66,11 +65,12 @@ def sample(
     refuse_existing(out, overwrite=overwrite)  # before all passages are read
     out, names = Path(out), list(dict.fromkeys(asked.splits)) or collection.splits
     settings: JsonObject = {**asdict(asked), "splits": names}
-    splits = {name: _drawn(Split.of(collection, name), asked) for name in names}
+    splits = {name: _drawn(collection.tables(name), asked) for name in names}
     needed = {
         passage_id
         for split in splits.values()
-        for table in (split.qrels, split.answers, *split.further.values())
+        for kind, table in split.items()
+        if kind != "queries"
         for passage_id in table["passage_id"].to_pylist()
     }
     rows = collection.find(sorted(needed))
@@ -89,7 +89,7 @@ def sample(
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         copy_passages(writer, parts_of(collection, chosen, most=most), "sampling", map_shards)
         for name, split in splits.items():
-            split.write(writer, name)
+            writer.add_tables(name, split)
         writer.finish(
             Manifest(
                 kind=KIND,
@@ -115,12 +115,12 @@ def sample(
     return Collection(out)
 
 
-def _drawn(split: Split, asked: SampleSettings) -> Split:
+def _drawn(split: Mapping[str, pa.Table], asked: SampleSettings) -> dict[str, pa.Table]:
     """Return the queries of a split with the smallest keys, in stored order, with their records."""
-    ids = split.queries["query_id"]
+    ids = split["queries"]["query_id"]
     keys = keys64(asked.seed, "sample query", ids.cast(pa.binary()).to_pylist())
-    drawn = ids.take(pa.array(np.argsort(keys, kind="stable")[: asked.queries])).combine_chunks()
-    return split.each(lambda table: table.filter(pc.is_in(table["query_id"], value_set=drawn)))
+    drawn = ids.take(pa.array(np.argsort(keys, kind="stable")[: asked.queries]))
+    return of_queries(split, drawn.to_pylist())
 
 
 def _keys(seed: int, shard: Path) -> np.ndarray:

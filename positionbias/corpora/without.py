@@ -25,7 +25,7 @@ from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.publish import refuse_existing
 from positionbias.core.split_tables import KIND
 from positionbias.core.steps import MapShards
-from positionbias.corpora.copied import Split, copy_passages, parts_of
+from positionbias.corpora.copied import copy_passages, parts_of
 from positionbias.corpora.left_out import LEFT_OUT, LeftOut, write_ledger
 
 
@@ -47,8 +47,8 @@ def without(
     refuse_existing(out, overwrite=overwrite)
     collection.require(left_out.split)
     out, what = Path(out), left_out.what
-    splits = {name: Split.of(collection, name) for name in collection.splits}
-    queries = splits[left_out.split].queries
+    splits = {name: collection.tables(name) for name in collection.splits}
+    queries = splits[left_out.split]["queries"]
     total = len(collection) if what == "passages" else len(queries)
     rows = np.zeros(0, np.int64)
     if what == "passages":
@@ -80,7 +80,7 @@ def without(
             writer.share_passages(collection)
         kept = {name: _kept(split, name, left_out) for name, split in splits.items()}
         for name, split in kept.items():
-            split.write(writer, name)
+            writer.add_tables(name, split)
         facts: JsonObject = {
             "split": left_out.split,
             what: total,
@@ -118,20 +118,24 @@ def removal_job(source: str, left_out: LeftOut) -> JsonObject:
     }
 
 
-def _kept(split: Split, name: str, left_out: LeftOut) -> Split:
-    return split.each(lambda table: table.filter(pa.array(left_out.stays(table, name))))
+def _kept(split: Mapping[str, pa.Table], name: str, left_out: LeftOut) -> dict[str, pa.Table]:
+    return {
+        kind: table.filter(pa.array(left_out.stays(table, name))) for kind, table in split.items()
+    }
 
 
-def _lost(before: Mapping[str, Split], after: Mapping[str, Split]) -> JsonObject:
+def _lost(
+    before: Mapping[str, Mapping[str, pa.Table]], after: Mapping[str, Mapping[str, pa.Table]]
+) -> JsonObject:
     """Count what went with the things that were removed: judgements, answers, and the last
     judgement of queries that stay.
     """
     qrels = answers = unjudged = 0
     for name, split in after.items():
-        qrels += len(before[name].qrels) - len(split.qrels)
-        answers += len(before[name].answers) - len(split.answers)
-        judged, left = (set(of.qrels["query_id"].to_pylist()) for of in (before[name], split))
-        unjudged += len((judged - left).intersection(split.queries["query_id"].to_pylist()))
+        qrels += len(before[name]["qrels"]) - len(split["qrels"])
+        answers += len(before[name]["answers"]) - len(split["answers"])
+        judged, left = (set(of["qrels"]["query_id"].to_pylist()) for of in (before[name], split))
+        unjudged += len((judged - left).intersection(split["queries"]["query_id"].to_pylist()))
     return {
         "qrels_left_out": qrels,
         "answers_left_out": answers,

@@ -156,7 +156,7 @@ class Vectors(Shown):
 
     @cached_property
     def _descending(self) -> np.ndarray:
-        columns = [self._ids.batch(number).column(0) for number in range(self._ids.batches)]
+        columns = [batch.column(0) for batch in self._ids]
         return descending_rows(pa.chunked_array(columns, pa.string()))
 
     def ids_at(self, rows: np.ndarray) -> list[str]:

@@ -87,9 +87,7 @@ def attach_answers(
         with create_collection(out, overwrite=overwrite) as writer:
             writer.share_passages(collection)
             for split in collection.splits:
-                writer.carry_split(
-                    collection, split, answers=[*collection.answers(split), *found[split]]
-                )
+                writer.add_tables(split, collection.tables(split)).add(answers=found[split])
             writer.finish(
                 Manifest(
                     kind=KIND,

@@ -109,7 +109,7 @@ def divide_split(
             for batch in _batches(held.path(kind)):
                 ids = batch.column("query_id").to_pylist()
                 kept = pa.array([(query_id in drawn.query_ids) is chosen for query_id in ids])
-                split.add_table(kind, batch.filter(kept))
+                split.add_table(kind, pa.Table.from_batches([batch.filter(kept)]))
     return drawn.recorded()
 
 

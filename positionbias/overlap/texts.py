@@ -64,7 +64,7 @@ class TextSet:
 
     def _judged(self) -> pa.Table:
         known = self.split in self.collection.splits
-        return self.collection.qrel_table(self.split) if known else QRELS.empty_table()
+        return self.collection.table("qrels", self.split) if known else QRELS.empty_table()
 
     def _relevant(self, judged: pa.Table) -> pa.Table:
         return judged.filter(pc.greater_equal(judged["grade"], self.settings.relevant_from))
@@ -92,7 +92,7 @@ class Block:
         """Yield its texts with their ids, some at once."""
         collection, rows = self.of.collection, self.rows
         if rows is None:
-            table = collection.query_table(self.of.split).select(["query_id", "text"])
+            table = collection.table("queries", self.of.split, ["query_id", "text"])
             for batch in table.to_batches(_AT_ONCE):
                 yield batch.rename_columns(["id", "text"]).to_pandas().astype(object)
             return

@@ -178,7 +178,7 @@ def answer_shards(collection: Collection, split: str, passages: int) -> Iterator
 
     Memory holds the split's answers as one Arrow table.
     """
-    table = collection.answer_table(split)
+    table = collection.table("answers", split)
     by_passage, by_query = (_numbered(table.column(name)) for name in ("passage_id", "query_id"))
     order = np.lexsort((by_query, by_passage))  # stable: answers of one query keep their order
     ordered = by_passage[order]

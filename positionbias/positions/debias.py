@@ -249,7 +249,7 @@ def debias_collection(
     named = f"{opened.path.resolve().name}-rotated-{rotation.seed}"
     place = Path(out) if out is not None else home_place(named)
     rotated = engine.write(partial(debias, opened, place, rotation), overwrite=overwrite)
-    if not any(rotated.answer_table(split).num_rows for split in rotated.splits):
+    if not any(facts.answers for facts in rotated.split_facts.values()):
         return hint_collection(rotated)
     shows = f"see what changed with: posbias histogram {pasted(opened.path)}"
     return hint_collection(rotated, shows)

@@ -10,7 +10,7 @@ case-sensitive) finds it in the original and the rewriting splits every match [o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -22,7 +22,7 @@ from positionbias.core.manifest import Manifest, Provenance, input_ref, package_
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage
 from positionbias.core.shards import Shard
-from positionbias.core.split_tables import KIND
+from positionbias.core.split_tables import KIND, of_queries
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.steps import MapShards
 from positionbias.positions.answers import answered_passages
@@ -83,7 +83,7 @@ class Rewriting(Generic[Item]):
     move: Callable[[Passage], MoveSpan]
     fates: Sequence[str]
     notes: Sequence[str]
-    kept: Mapping[str, Container[str]] | None = None
+    kept: Mapping[str, Iterable[str]] | None = None
     beside: Callable[[Path], JsonObject] = _nothing_more
 
 
@@ -119,10 +119,12 @@ def rewrite(
         for split in collection.splits:
             if kept is not None and not kept.get(split):
                 continue
-            answers = _of(collection.answers(split), None if kept is None else kept[split])
+            tables = collection.tables(split)
+            if kept is not None:
+                tables = of_queries(tables, kept[split])
+            answers = [Answer(**row) for row in tables.pop("answers").to_pylist()]
             moved = _moved(collection, answers, rewriting.move)
-            of_split = None if kept is None else kept[split]
-            writer.carry_split(collection, split, of_split, answers=moved)
+            writer.add_tables(split, tables).add(answers=moved)
             splits[split] = {
                 "answers": len(answers),
                 "kept": len(moved),
@@ -202,7 +204,3 @@ def _at(answer: Answer, spans: list[tuple[int, int] | None]) -> Answer | None:
         return answer
     start, end = spans[0]
     return answer._replace(start=start, end=end)
-
-
-def _of(answers: list[Answer], kept: Container[str] | None) -> list[Answer]:
-    return [answer for answer in answers if kept is None or answer.query_id in kept]

@@ -30,7 +30,7 @@ from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.rows import Collected
 from positionbias.core.seeds import drawn_order
-from positionbias.core.split_tables import KIND
+from positionbias.core.split_tables import KIND, of_queries
 from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.steps import MapShards
 from positionbias.positions.answers import (
@@ -126,8 +126,10 @@ def select(
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         writer.share_passages(collection)
         for split in collection.splits:
-            kept = chosen.query_ids if split == selection.split else None
-            writer.carry_split(collection, split, kept)
+            tables = collection.tables(split)
+            if split == selection.split:
+                tables = of_queries(tables, chosen.query_ids)
+            writer.add_tables(split, tables)
         writer.finish(
             Manifest(
                 kind=KIND,

@@ -81,7 +81,6 @@ main(sys.argv[1:])
 
 
 def test_a_full_disk(collection, run_path, model, tmp_path):
-    collection.find(["any"])  # the index of ids is made beforehand
     place = tmp_path / "room"
     arguments = (
         "rerank",

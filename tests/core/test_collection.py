@@ -106,10 +106,10 @@ def test_names_of_splits_and_judgement_sets_are_checked(tmp_path: Path) -> None:
             with pytest.raises(InputError, match="wanted a name of letters, digits"):
                 writer.add_qrels("test", name, [])
         with pytest.raises(
-            InputError, match="split 'test': wanted the queries of a split once; found them twice"
+            InputError, match="split 'test': wanted each split, .* once; found 'test' twice"
         ):
             writer.add_split("test", [], [])
-        with pytest.raises(InputError, match=r"split 'test.raw': wanted the qrels of a split once"):
+        with pytest.raises(InputError, match=r"split 'test.raw': wanted each split, .* once"):
             writer.add_split("test.raw", [], [])
         writer.finish(Manifest("collection", "c", "a test"))
 
@@ -278,7 +278,6 @@ def test_a_manifest_that_hides_the_answers_is_refused(small_collection: Collecti
     [
         "cache",
         "cache/bm25s",
-        "cache/passages/hashes.npy",
         "cache/bm25s/k1-0.9-b-0.4/manifest.json",
     ],
 )
@@ -293,4 +292,4 @@ def test_a_cache_that_leads_elsewhere_is_refused(
     with pytest.raises(
         InputError, match=f"{inside}: wanted a (folder|file); found a link; remove it"
     ):
-        Collection(small_collection.path).find(["p-lamp"])
+        _ = Collection(small_collection.path).cache

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,11 +16,12 @@ from positionbias.core import collection_index
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
-from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage
 from positionbias.core.seeds import keys64
 from positionbias.core.steps import MapShards
 from positionbias.engine.local import map_shards
+from tests.sealing import reseal
 
 from .making import make_collection
 
@@ -65,38 +67,38 @@ def test_an_id_twice_is_refused_within_and_across_shards(tmp_path: Path, between
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ids_with_one_hash_are_hashed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_with_one_hash_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def colliding(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
-        hashes = keys64(seed, purpose, keys).copy()
-        if seed == 0:  # real collisions cannot be had
-            hashes[[key.startswith(b"c") for key in keys]] = np.iinfo(np.uint64).max
-        return hashes
+        # real collisions cannot be had
+        return np.where([key in (b"c1", b"c2") for key in keys], 7, keys64(seed, purpose, keys))
 
     monkeypatch.setattr(collection_index, "keys64", colliding)
-    ids = ["a", "c1", "b", "c2", "c3", "d"]
-    made = make_collection(tmp_path / "c", [Passage(item, f"text of {item}") for item in ids])
-    assert made.find(["c3", "a", "c4", "c2", "e"]).tolist() == [4, 0, -1, 3, -1]
-    assert read_manifest(made.cache / "passages").content["seed"] == 1
+    ids = ["a", "c1", "b", "c2", "d"]
+    with pytest.raises(InputError, match="passage 2 and passage 4 share the hash of c1 and c2"):
+        make_collection(tmp_path / "c", [Passage(item, f"text of {item}") for item in ids])
 
 
 def test_the_index_is_the_same_wherever_it_is_built(tmp_path: Path) -> None:
     blocks = [[Passage(f"id{at + n}", "") for n in range(70)] for at in range(0, 700, 70)]
 
-    def index(name: str, map_shards: MapShards) -> list[bytes]:
+    def index(name: str, map_shards: MapShards) -> bytes:
         with create_collection(tmp_path / name) as writer:
             writer.add_blocks(list, blocks, map_shards)
             writer.finish(Manifest("collection", name, "a test"))
-        folder = tmp_path / name / "cache" / "passages"
-        return [(folder / file).read_bytes() for file in ("hashes.npy", "rows.npy")]
+        return (tmp_path / name / "ids.arrow").read_bytes()
 
     assert index("a", map) == index("b", partial(map_shards, workers=2))
 
 
-@pytest.mark.parametrize("file", ["hashes.npy", "rows.npy", "manifest.json"])
-def test_a_damaged_index_is_built_again(small_collection: Collection, file: str) -> None:
-    wanted = small_collection.find(["p-word", "p-lamp", "none"]).tolist()
-    path = small_collection.cache / "passages" / file
-    path.write_bytes(path.read_bytes()[:-8])
-    assert Collection(small_collection.path).find(["p-word", "p-lamp", "none"]).tolist() == wanted
-    path.unlink()
-    assert Collection(small_collection.path).find(["p-word", "p-lamp", "none"]).tolist() == wanted
+@pytest.mark.parametrize("vouched", [False, True])
+def test_a_damaged_index_is_refused(small_collection: Collection, vouched: bool) -> None:
+    path = small_collection.path / "ids.arrow"
+    index = pa.ipc.open_file(path).read_all()
+    index = index.set_column(1, "row", [pa.array([7] * 7)])
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, index.schema) as writer:
+        writer.write(index)
+    if vouched:
+        reseal(small_collection.path)
+    wanted = "rows of the collection" if vouched else "the content that its manifest names"
+    with pytest.raises(InputError, match=f"ids.arrow: wanted {wanted}"):
+        Collection(small_collection.path).find(["p-word"])

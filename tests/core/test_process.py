@@ -97,7 +97,7 @@ def test_what_the_machine_does_not_tell_is_none(monkeypatch: pytest.MonkeyPatch)
 def test_splits_that_would_share_a_file_on_some_systems_are_refused(
     splits: tuple[str, str], tmp_path: Path
 ) -> None:
-    with pytest.raises(InputError, match="once; found them twice"):
+    with pytest.raises(InputError, match="once; found .* twice"):
         made(tmp_path, *splits)
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.core.collection_index import build_index
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import InputError, StorageError
+from positionbias.core.errors import InputError
 from positionbias.core.manifest import (
     Manifest,
     manifest_if_any,
@@ -70,8 +68,9 @@ READS: dict[str, Callable[[Path], object]] = {
     "passages/00000.arrow": lambda place: list(Collection(place).passages()),
     "queries/test.parquet": lambda place: Collection(place).queries("test"),
     "qrels/test.parquet": lambda place: Collection(place).qrels("test"),
-    "qrels/test.more.parquet": lambda place: Collection(place).qrel_table("test", "more"),
+    "qrels/test.more.parquet": lambda place: Collection(place).table("qrels.more", "test"),
     "answers/test.parquet": lambda place: Collection(place).answers("test"),
+    "ids.arrow": lambda place: Collection(place).find(["p1"]),
 }
 
 
@@ -83,15 +82,6 @@ def test_one_changed_byte_is_found_where_it_is_read(collection: Path, name: str)
         InputError, match=rf"{name}: wanted the content that its manifest names; found other bytes"
     ):
         READS[name](collection)
-
-
-def test_an_index_of_another_collection_is_built_again(collection: Path, tmp_path: Path) -> None:
-    with create_collection(tmp_path / "d") as writer:
-        writer.add_passages(Passage(f"p{number}", "") for number in reversed(range(9_000)))
-        writer.finish(Manifest("collection", "d", "a test"))
-    shutil.rmtree(collection / "cache")
-    shutil.copytree(tmp_path / "d" / "cache", collection / "cache")
-    assert Collection(collection).texts(["p1", "p8"]) == ["text 1 " * 40, "text 8 " * 40]
 
 
 def test_a_changed_manifest_is_refused(collection: Path) -> None:
@@ -176,13 +166,19 @@ def test_what_others_leave_beside_is_no_part_of_a_collection(collection: Path) -
     (collection / "notes").symlink_to(collection.parent / "manifest.json")
     assert Collection(collection).texts(["p1"]) == ["text 1 " * 40]
     found = [verify(manifest) for manifest in manifests_in(collection.parent)]
-    assert [(item.kind, item.fault, item.strange) for item in found] == [
-        ("index", "", 0),
-        ("collection", "", 1),
-    ]
+    assert [(item.kind, item.fault, item.strange) for item in found] == [("collection", "", 1)]
+
+
+def add_index(collection: Path) -> Path:
+    index = collection / "cache" / "some" / "index"
+    index.parent.mkdir(parents=True)
+    index.write_bytes(bytes(400))
+    write_manifest(index.parent / "manifest.json", Manifest("index", "some", "a test"))
+    return index
 
 
 def test_an_artefact_whose_manifest_is_gone_is_missed_for_its_cache(collection: Path) -> None:
+    add_index(collection)
     manifest_path(collection).unlink()
     for place in (collection, collection.parent):
         index, gone = (verify(manifest) for manifest in manifests_in(place))
@@ -190,27 +186,14 @@ def test_an_artefact_whose_manifest_is_gone_is_missed_for_its_cache(collection: 
         assert "manifest.json: wanted a readable file; found No such file" in gone.fault
 
 
-def test_a_collection_that_cannot_be_written_is_read_all_the_same(
-    collection: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(paths: object, folder: Path, *more: object) -> None:
-        if folder.is_relative_to(collection):
-            raise StorageError(f"{folder}: read-only")
-        build_index(paths, folder, *more)  # type: ignore[arg-type]
-
-    shutil.rmtree(collection / "cache")
-    monkeypatch.setattr("positionbias.core.collection.build_index", refuse)
-    assert Collection(collection).texts(["p1"]) == ["text 1 " * 40]
-
-
 def test_verify_names_what_is_damaged(collection: Path) -> None:
-    # the collection and its index of ids
+    index_file = add_index(collection)
     assert [verify(path).fault for path in manifests_in(collection.parent)] == ["", ""]
-    flip(collection / "cache" / "passages" / "rows.npy", 200)
+    flip(index_file, 200)
     (collection / "answers" / "test.parquet").unlink()
     (collection / "notes.txt").write_text("mine")
     index, whole = (verify(path) for path in manifests_in(collection.parent))
-    assert "rows.npy: wanted the content" in index.fault
+    assert "cache/some/index: wanted the content" in index.fault
     assert "test.parquet: wanted" in whole.fault
     assert "No such file" in whole.fault
 

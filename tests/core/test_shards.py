@@ -31,7 +31,7 @@ def test_half_a_surrogate_pair_is_one_line(tmp_path: Path) -> None:
         match=r"passage 'p': wanted text in Unicode; found '\\ud800', half of a surrogate pair",
     ):
         make_collection(tmp_path / "c", [Passage("p", "a\ud800b")])
-    with pytest.raises(InputError, match="split 'test': wanted text in Unicode"):
+    with pytest.raises(InputError, match="queries of 'test': wanted text in Unicode"):
         make_collection(tmp_path / "c", [], {"test": ([Query("q", "a\ud800b")], [])})
 
 

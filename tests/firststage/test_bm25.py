@@ -211,6 +211,7 @@ def test_the_index_of_the_same_passages_in_another_order_is_not_reused(tmp_path)
 
 
 def test_a_cache_that_cannot_be_written_does_not_stop_the_search(animals):
+    animals.cache.mkdir()
     (animals.cache / "bm25s").write_text("in the way")
     index = open_index(animals, Bm25Settings())
     assert index.origin.startswith("built, not kept: ")

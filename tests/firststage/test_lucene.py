@@ -201,6 +201,7 @@ def test_a_damaged_index_is_built_anew(animals, kind):
 
 
 def test_a_cache_that_cannot_be_written_does_not_stop_the_search(animals):
+    animals.cache.mkdir()
     (animals.cache / "lucene").write_text("in the way")
     index = open_index(animals, Bm25Settings(), backend="lucene")
     assert index.origin.startswith("built, not kept: ")

@@ -212,7 +212,7 @@ def test_all_layouts_give_the_same(tmp_path: Path, layout: str) -> None:
     assert qa.manifest.content["source"] == plain.manifest.content["source"]
     assert sorted(path.name for path in qa.path.iterdir()) == [
         "answers",
-        "cache",
+        "ids.arrow",
         "manifest.json",
         "passages",
         "qrels",

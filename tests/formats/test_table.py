@@ -568,7 +568,7 @@ def test_validation_is_drawn_by_passage(tmp_path: Path) -> None:
     assert len(collection.answers("train")) == 30
     assert sorted(path.name for path in (tmp_path / "c").iterdir()) == [
         "answers",
-        "cache",
+        "ids.arrow",
         "manifest.json",
         "passages",
         "qrels",

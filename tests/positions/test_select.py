@@ -239,7 +239,7 @@ def test_passages_and_indexes_are_copied(tmp_path: Path) -> None:
     )
     assert len(made.shard_paths) == 5
     assert open_index(made, Bm25Settings()).origin == "reused"
-    assert sorted(path.name for path in made.cache.iterdir()) == ["bm25s", "passages"]
+    assert sorted(path.name for path in made.cache.iterdir()) == ["bm25s"]
     assert made.texts(["p17", "p0"]) == whole.texts(["p17", "p0"])
     select(whole, made.path, Selection(AnswerRange(0.5, 1)), overwrite=True)
     assert Collection(made.path).texts(["p17"]) == whole.texts(["p17"])
@@ -258,7 +258,7 @@ def test_an_interrupted_selection_goes_on_and_leaves_the_source_alone(
     whole = source(tmp_path / "whole", EACH)
     before = [path.read_bytes() for path in whole.shard_paths]
     with monkeypatch.context() as patched:
-        patched.setattr(CollectionWriter, "carry_split", stop)
+        patched.setattr(CollectionWriter, "add_tables", stop)
         with pytest.raises(KeyboardInterrupt):
             select(whole, tmp_path / "made", Selection(FRONT))
     assert sorted(path.name for path in tmp_path.iterdir()) == [".made.work", "whole"]
