@@ -54,19 +54,10 @@ from positionbias.audit.answers import WORTH, Contrast, Question, Verdict
 from positionbias.audit.audit import ORDERS, PILOT, audit, make_task, orders_wanted
 from positionbias.audit.manipulate import ROUNDED, Measured, mean_unit
 from positionbias.audit.measured import given_in
-from positionbias.audit.perturb import (
-    exchanges,
-    filler,
-    has_end,
-    known_words,
-    placebos,
-    replaced,
-    turned,
-)
 from positionbias.audit.reads import Reads, everything
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.audit.trials import placebo_query, stranger
+from positionbias.audit.trials import exchanges, placebo_query, placebos, replaced, stranger, turned
 from positionbias.audit.verdict import passage_verdict
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
@@ -85,7 +76,8 @@ from positionbias.planted.grammar import (
     question,
 )
 from positionbias.planted.settings import PlantedSettings
-from positionbias.text.sentences import Parts, parts_of
+from positionbias.text.filler import filler, known_words
+from positionbias.text.sentences import Parts, has_end, parts_of
 
 RESULTS = Path(__file__).parent / "results"
 PER_PASSAGE = 5

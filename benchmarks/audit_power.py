@@ -7,7 +7,7 @@ truth? On generated audits, and on SQuAD for length limits.
 Finished audits stay in the state folder, so that a stopped campaign goes on; several processes may
 share one campaign (--part).
 
-**Passages.** A query's scores are generated, not its texts: what the exchanges of ``audit.perturb``
+**Passages.** A query's scores are generated, not its texts: what the exchanges of ``audit.trials``
 and the rotation do to the evidence's place is worked out on drawn sentence lengths, and what is
 concluded is the audit's own (``orders_wanted``, ``passage_verdict``). With x the place of the
 evidence (its first word over the last one at which it could start),
@@ -42,10 +42,8 @@ from scipy import stats
 
 from positionbias.audit.answers import Contrast, Preference, Verdict
 from positionbias.audit.audit import orders_wanted
-from positionbias.audit.evidence import Evidence, FoundEvidence
 from positionbias.audit.lists import Nature, order_slopes
 from positionbias.audit.manipulate import ROUNDED, Measured, mean_unit
-from positionbias.audit.perturb import FILLER_WORDS
 from positionbias.audit.reads import Reads
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import COLUMNS
@@ -56,7 +54,9 @@ from positionbias.core.run import Run
 from positionbias.core.seeds import generator
 from positionbias.evaluation.clustered import family_wise
 from positionbias.models.user_code import UserFunction
+from positionbias.positions.evidence import Evidence, FoundEvidence
 from positionbias.ranking.config import RankingConfig
+from positionbias.text.filler import FILLER_WORDS
 
 MARGIN = 0.1
 NDCG = "nDCG@10"

@@ -11,7 +11,7 @@ import numpy as np
 
 from positionbias.audit.answers import SCORE, Contrast, Preference, Question, Verdict
 from positionbias.audit.describe import position_rows
-from positionbias.audit.evidence import Rule, chosen_evidence, evidence_of
+from positionbias.audit.evidence import Rule, chosen_evidence
 from positionbias.audit.length_grid import length_rows
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, mean_unit, measure
@@ -33,6 +33,7 @@ from positionbias.core.steps import MapShards
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.models.protocols import encodes_alone
+from positionbias.positions.evidence import evidence_of
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
 

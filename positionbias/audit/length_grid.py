@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.audit.manipulate import Texts
-from positionbias.audit.perturb import ended
 from positionbias.audit.reads import Reads
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Rows, System, Task, counted, made_id
@@ -24,7 +23,7 @@ from positionbias.core.records import Query, interval_of
 from positionbias.core.seeds import below, choose, drawn_order
 from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
 from positionbias.models.protocols import token_reader
-from positionbias.text.sentences import sentence_spans, sentences
+from positionbias.text.sentences import ended, sentence_spans, sentences
 from positionbias.text.words import split_words
 
 LENGTHS = "length by place"

@@ -12,11 +12,11 @@ from itertools import product
 import numpy as np
 
 from positionbias.audit.manipulate import Fits, Texts
-from positionbias.audit.perturb import filler, known_words
 from positionbias.audit.systems import System, Task, made_id
 from positionbias.audit.trials import Trial
 from positionbias.core.seeds import below, drawn_order
 from positionbias.models.protocols import PassageEncoder, TokenReader, cut_side, token_reader
+from positionbias.text.filler import filler, known_words
 
 TRIED = 200  # queries
 LEAST_EACH = 5

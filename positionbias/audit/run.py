@@ -14,12 +14,18 @@ import pandas
 
 from positionbias.audit.answers import Verdict
 from positionbias.audit.audit import audit, make_task
-from positionbias.audit.evidence import MEASURED, Rule, collection_terms, error_note, model_rule
+from positionbias.audit.evidence import (
+    MEASURED,
+    Rule,
+    collection_terms,
+    error_note,
+    model_rule,
+)
 from positionbias.audit.limits import (
+    EXIT_CODES,
     Check,
     Outcome,
     checks_of,
-    exit_code,
     headline,
     overall,
     sentence,
@@ -97,10 +103,21 @@ class Checked(Judgement):
         return overall(self.checks)
 
     @property
+    def exit_code(self) -> int:
+        """The exit code of ``posbias check``."""
+        return EXIT_CODES[self.outcome]
+
+    @property
     def verdict(self) -> str:
         """The outcome of all checks, then a line for each, then what a limit cannot show."""
         notes = dict.fromkeys(f"{check.note}." for check in self.checks if check.note)
         return "\n".join([headline(self.checks), *map(sentence, self.checks), *notes])
+
+    @property
+    def complaints(self) -> Sequence[str]:
+        """A line for each check that does not pass."""
+        failed = [check for check in self.checks if check.outcome is not Outcome.PASS]
+        return [f"posbias check: {sentence(check)}" for check in failed]
 
     def to_frame(self) -> pandas.DataFrame:
         """Return a row for each check."""
@@ -117,17 +134,6 @@ class Checked(Judgement):
         rows = [] if self.audit.rows is None else records(self.audit.rows)
         checks = [asdict(check) for check in self.checks]
         return {"outcome": self.outcome, "checks": checks, "rows": rows}
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code of ``posbias check``."""
-        return exit_code(self.checks)
-
-    @property
-    def complaints(self) -> Sequence[str]:
-        """A line for each check that does not pass."""
-        failed = [check for check in self.checks if check.outcome is not Outcome.PASS]
-        return [f"posbias check: {sentence(check)}" for check in failed]
 
 
 def run_audit(
@@ -290,8 +296,9 @@ def _refuse_mismatches(runs: Sequence[RunLike], audited: Audited, settings: Audi
             f"--rotated: wanted one RUN over the original collection beside it; found {len(runs)}; "
             "name the run of the same system"
         )
+    files = [input_place(run).resolve() if isinstance(run, Place) else run for run in runs]
     for _, run in audited.rotated:
-        if _is_same(run, runs[0]):
+        if (input_place(run).resolve() if isinstance(run, Place) else run) in files:
             raise SettingError(
                 f"--rotated: wanted the run over the rotated collection; found {run}, the run over "
                 "the original one; give the other"
@@ -317,28 +324,19 @@ def _candidates(
     return lambda queries: retrieve(collection, queries, settings.depth, Bm25Settings())
 
 
-def _is_same(run: RunLike, other: RunLike) -> bool:
-    """Return True for two names of one file, or one object."""
-    if isinstance(run, Place) and isinstance(other, Place):
-        return input_place(run).resolve() == input_place(other).resolve()
-    return run is other
-
-
 def _read(
     task: Task, systems: Sequence[System], runs: Sequence[RunLike], audited: Audited
 ) -> list[Read]:
-    """Return the audit's inputs on disk."""
+    """Return the audit's inputs on disk; a model that is a function has no checksum."""
     opened = [("collection", task.collection)]
-    opened += [("rotated collection", find_collection(place)) for place, _ in audited.rotated]
+    pairs = [pair for system in systems for pair in system.rotated]
+    opened += [("rotated collection", pair.collection) for pair in pairs]
     files = [("run", run) for run in runs] + [("candidates", audited.candidates)]
     files += [("rotated run", run) for _, run in audited.rotated]
     models = [system.checkpoint for system in systems if system.checkpoint is not None]
+    known = [model for model in models if model.manifest.checksum]
     return [
-        *(Read(role, one.path, one.checksum) for role, one in opened),
-        *(
-            Read("model", model.path, model.manifest.checksum)
-            for model in models
-            if model.manifest.checksum  # a function has none
-        ),
+        *(Read(role, collection.path, collection.checksum) for role, collection in opened),
+        *(Read("model", model.path, model.manifest.checksum) for model in known),
         *(Read.file(role, input_place(run)) for role, run in files if isinstance(run, Place)),
     ]

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow.compute as pc
 
 from positionbias.audit.answers import READ_WHOLE, WORTH, Contrast
-from positionbias.audit.evidence import BY_TERMS, chosen_evidence, collection_terms, evidence_of
+from positionbias.audit.evidence import BY_TERMS, chosen_evidence, collection_terms
 from positionbias.audit.measured import RAW, Given, given_in
 from positionbias.audit.systems import Task
 from positionbias.audit.trials import make_trials
@@ -23,6 +23,7 @@ from positionbias.core.formatting import percent, slug
 from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
 from positionbias.positions.answers import AnswerShard
+from positionbias.positions.evidence import evidence_of
 from positionbias.ranking.config import RankingConfig
 from positionbias.report.presentation import Study
 from positionbias.report.table import Cell, Column, Table

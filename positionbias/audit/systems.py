@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from positionbias.audit.evidence import FoundEvidence
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.evaluation.measures import per_query
 from positionbias.models.protocols import AnyRanker
+from positionbias.positions.evidence import FoundEvidence
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig, Spread
 from positionbias.ranking.scored import PassageTexts

@@ -1,7 +1,8 @@
 """Make the texts of each query for the manipulations, and their comparisons: the evidence exchanged
-with a placebo, rotated to the front and to the end, and replaced by a *stranger*, a sentence of
-another passage: the evidence's worth, the unit of all effects on scores. Rotation's placebo is
-another query, whose change of score is the effect of the two texts themselves.
+with a *placebo*, a sentence without the answer that begins and ends like it; rotated to the front
+and to the end; and replaced by a *stranger*, a sentence of another passage: the evidence's worth,
+the unit of all effects on scores. Rotation's placebo is another query, whose change of score is the
+effect of the two texts themselves.
 """
 
 from __future__ import annotations
@@ -10,32 +11,135 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.audit.answers import Contrast
-from positionbias.audit.perturb import (
-    NO_PLACEBO,
-    Comparison,
-    exchanges,
-    filler,
-    fillers,
-    known_words,
-    nearest_in_words,
-    placebos,
-    replaced,
-    turned,
-)
 from positionbias.audit.systems import Task, made_id
 from positionbias.core.seeds import below, choose
-from positionbias.text.sentences import Parts, sentences
+from positionbias.text.filler import filler, known_words
+from positionbias.text.sentences import Parts, ended, has_end, sentences
+from positionbias.text.words import split_words
 
 MOVES = (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION)
 COLUMNS = (*MOVES, Contrast.WORTH)
 PLACEBO_QUERY = "placebo query"
 STRANGERS = 20  # passages from which another passage's sentence is chosen
+NO_PLACEBO = "no other sentence begins and ends like the evidence"
 NO_STRANGER = "no sentence of another passage"
 NO_SCORE = "a score is missing"
+LEAST_AROUND = 2  # sentences around the two exchanged ones; with fewer, the middle is an end
+
+
+class Comparison(NamedTuple):
+    """Two texts; the contrast is the score of ``after`` less that of ``before``."""
+
+    contrast: Contrast
+    before: str
+    after: str
+
+
+def placebos(parts: Parts) -> list[int]:
+    """Return the sentences that begin and end like the evidence, so may be exchanged with it.
+
+    >>> placebos(Parts(["and so on.", "One came.", "Two left.", "Three sta"], 1))
+    [2]
+    """
+    edges = [_edges_of(text) for text in parts.sentences]
+    own = parts.own
+    return [place for place, each in enumerate(edges) if place != own and each == edges[own]]
+
+
+def _edges_of(sentence: str) -> tuple[bool, bool]:
+    """Return whether a sentence begins in lower case, as after a cut, and whether it ends."""
+    return sentence.strip()[:1].islower(), has_end(sentence)
+
+
+def exchanges(
+    parts: Parts, fill: str, orders: int, draw: Callable[[int, int, str], list[int]]
+) -> list[Comparison]:
+    """Exchange evidence and placebo of one query in an even number of ``orders`` of the other
+    sentences, mirrored pairs.
+
+    ``draw(count, size, purpose)`` draws ``size`` different numbers below ``count``. Let e be the
+    evidence, p the placebo, r = a b the others in a drawn order, split in two halves, and f the
+    filler. An order gives e r p → p r e and e a f p b → p a f e b. The next order gives the first
+    with r reversed, and the second, read backwards, with a and b exchanged, so that neighbours and
+    broken transitions are the same on both sides. In the middle a sentence has two neighbours, at
+    an end one: the filler stands for the second [decision].
+
+    Raises:
+        ValueError: no sentence can be the placebo.
+    """
+    texts, candidates, made = parts.sentences, placebos(parts), list[Comparison]()
+    if not candidates:
+        raise ValueError(NO_PLACEBO)
+    evidence, larger = texts[parts.own], draw(2, 1, "half")[0]
+    for order in range(0, orders, 2):
+        place = candidates[draw(len(candidates), 1, f"placebo {order}")[0]]
+        others = [text for number, text in enumerate(texts) if number not in (parts.own, place)]
+        drawn = [others[number] for number in draw(len(others), len(others), f"order {order}")]
+        around = [*drawn, *[fill] * (LEAST_AROUND - len(drawn))]
+        half = (len(around) + (larger + order // 2) % 2) // 2
+        near, far, pair = around[:half], around[half:], (evidence, texts[place])
+        for rest, left, right, step in ((drawn, near, far, 1), (drawn[::-1], far, near, -1)):
+            ends = (_joined(first, *rest, last) for first, last in (pair, pair[::-1]))
+            middle = (
+                _joined(*[first, *left, fill, second, *right][::step])
+                for first, second in (pair, pair[::-1])
+            )
+            made += [Comparison(Contrast.ENDS, *ends), Comparison(Contrast.MIDDLE, *middle)]
+    return made
+
+
+def fillers(others: int) -> int:
+    """Return the number of fillers of a middle text with so many other sentences."""
+    return 1 + max(0, LEAST_AROUND - others)
+
+
+def turned(parts: Parts) -> tuple[str, str]:
+    """Rotate the passage at sentence boundaries just before and just after the evidence, which is
+    then first, and last.
+
+    >>> turned(Parts(["a.", "b.", "c."], 1))
+    ('b. c. a.', 'c. a. b.')
+    """
+    texts, own = parts.sentences, parts.own
+    rest = [*texts[own + 1 :], *texts[:own]]
+    return _joined(texts[own], *rest), _joined(*rest, texts[own])
+
+
+def replaced(parts: Parts, other: str) -> tuple[str, str]:
+    """Return the passage with another sentence in the evidence's place, and the passage itself.
+
+    >>> replaced(Parts(["a.", "b.", "c."], 1), "x.")
+    ('a. x. c.', 'a. b. c.')
+    """
+    texts = parts.sentences
+    return _joined(*texts[: parts.own], other, *texts[parts.own + 1 :]), _joined(*texts)
+
+
+def nearest_in_words(sentence: str, others: Iterable[str]) -> str:
+    """Return the one of several sentences nearest in its number of words, of several the first that
+    begins and ends alike; "" of none.
+
+    >>> nearest_in_words("One came.", ["Two.", "all left.", "Two left.", "Three stayed."])
+    'Two left.'
+    """
+    words, edges = len(split_words(sentence).words), _edges_of(sentence)
+
+    def distance(other: str) -> tuple[int, bool]:
+        return abs(len(split_words(other).words) - words), _edges_of(other) != edges
+
+    return min(others, key=distance, default="")
+
+
+def _joined(*texts: str) -> str:
+    """Join the pieces by a space, each but the last ended, so that they stay separate sentences
+    [decision].
+    """
+    return " ".join([*map(ended, texts[:-1]), *texts[-1:]])
 
 
 @dataclass(frozen=True, slots=True)

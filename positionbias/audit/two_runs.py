@@ -16,26 +16,21 @@ from dataclasses import replace
 import numpy as np
 
 from positionbias.audit.answers import RANKS, Contrast, Effect, Preference, Question, Verdict
-from positionbias.audit.evidence import MATCHING, Evidence
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import RotatedRun, Rows, System, Task, counted
 from positionbias.audit.verdict import MEASURE_MARGIN, answer
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.progress import remark
 from positionbias.core.run import Run
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.moved_effect import moved_effect
-from positionbias.positions.rotate import unit_starts
+from positionbias.positions.evidence import MATCHING, Evidence
+from positionbias.positions.rotate import found_cut, unit_starts
 from positionbias.text.words import sentence_starts
 
 TWO_RUNS = "two runs"
 FIRST = 10  # passages that runs of one system mostly share
 UNLIKE = 0.2  # runs that agree less than this beyond chance are hardly of one system [decision]
-SAME_RUN = (
-    "both runs are the same, scores included: make sure that the second was made over the rotated "
-    "collection"
-)
 NOT_ONE_SYSTEM = (
     "as the runs share hardly more of their first passages than by chance; make sure that one "
     "system made both, over these collections"
@@ -107,8 +102,6 @@ def two_run_verdict(
         rule=task.rule,
         rotations=len(rotated),
     )
-    if all(_alike(original, pair.run) for pair in rotated):
-        remark(f"{system.name}: {SAME_RUN}")
     if min(_shared(original, pair.run) for pair in rotated) < UNLIKE:
         verdict = replace(verdict, effects=(), margin=None, reason=NOT_ONE_SYSTEM)
     elif effects[0].low is None:
@@ -155,36 +148,20 @@ def _check(rotated: RotatedRun, run: Run, task: Task) -> None:
     changed = [f"query {name!r}" for name, text in task.texts.items() if texts.get(name) != text]
     passages = sorted({item.passage_id for item in task.evidence.by_query.values()})
     changed += [f"passage {name!r}" for name in other.absent(passages)]
-    advice = f"give the collection that posbias debias made of {original.path}"
+    changed += ["the number of its passages"] if len(other) != len(original) else []
     if changed:
         raise InputError(
-            f"{other.path}: {changed[0]} of {original.path} is not in it as it is there; {advice}"
-        )
-    if len(other) != len(original):
-        raise bad_input(
-            other.path,
-            wanted=f"the {len(original):,} passages of {original.path}",
-            found=f"{len(other):,}",
-            do=advice,
+            f"{other.path}: {changed[0]} is not as in {original.path}; give the collection that "
+            "posbias debias made of it"
         )
     check_run(rotated.run, other, task.split)
     alone = [name for name in task.query_ids if (name in run) != (name in rotated.run)]
     if alone:
         raise InputError(
-            f"run {rotated.run.name!r}: wanted the queries of run {run.name!r}; found "
-            f"{len(alone):,} that only one of them ranks, the first {alone[0]!r}; rank all queries "
-            "with both"
+            f"runs {run.name!r}, {rotated.run.name!r}: wanted the same queries; found "
+            f"{len(alone):,} that only one of them ranks, the first {alone[0]!r}; rank all with "
+            "both"
         )
-
-
-def _alike(run: Run, other: Run) -> bool:
-    """Return True if two runs have equal rankings and scores for every query."""
-    return len(run) == len(other) and all(
-        query_id in other
-        and run[query_id].passage_ids == other[query_id].passage_ids
-        and np.array_equal(run[query_id].scores, other[query_id].scores)
-        for query_id in run
-    )
 
 
 def _shared(run: Run, other: Run) -> float:
@@ -237,14 +214,9 @@ def moves_of(
     if strange:
         raise bad_input(
             rotated.path,
-            wanted=(
-                f"rotations of the passages of {task.collection.path}: a passage's second part, "
-                "then its first, joined by one space"
-            ),
-            found=(
-                f"{len(strange):,} of {len(rows):,} passages with answers that are not, the first "
-                f"{strange[0]!r}"
-            ),
+            wanted=f"rotations of the passages of {task.collection.path}",
+            found=f"{len(strange):,} of {len(rows):,} passages with answers that are not, the "
+            f"first {strange[0]!r}",
             do="make it with: posbias debias",
         )
     return places, skipped
@@ -267,22 +239,6 @@ def _place(
     if first < turned < last:
         return CUT
     return first / room, (first - turned) % len(words) / room, turned / len(words)
-
-
-def found_cut(text: str, rotated: str) -> int | None:
-    """Return the character offset at which ``text`` was cut to give ``rotated``, ignoring white
-    space; 0: no cut; None: not a rotation.
-
-    >>> [found_cut("one two", other) for other in ("two one", "one two", "two three")]
-    [4, 0, None]
-    """
-    bare, turned = "".join(text.split()), "".join(rotated.split())
-    if len(bare) != len(turned):
-        return None
-    place = (bare + bare).find(turned)
-    if place <= 0:
-        return None if place < 0 else 0
-    return [offset for offset, character in enumerate(text) if not character.isspace()][place]
 
 
 def _rank(run: Run, item: Evidence, cutoff: int) -> float:

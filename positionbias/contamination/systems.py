@@ -27,10 +27,7 @@ from positionbias.ranking.config import Computing
 
 
 def suspect_systems(
-    collection: CollectionLike,
-    suspects: Suspects,
-    computing: Computing,
-    settings: SuspectSettings,
+    collection: CollectionLike, suspects: Suspects, computing: Computing, settings: SuspectSettings
 ) -> Measurements:
     """Compare models with controls on queries that they may have seen, and on others.
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -41,11 +41,9 @@ def measure_coverage(
     Raises:
         InputError: malformed files, or files that do not belong together.
     """
-    judged, read = _judged(runs, qrels, systems)
-    made = pool_rows(Path(qrels).name)
-    add_counts(made, judged, settings.relevant_from)
+    made, judged, read = _judged(runs, qrels, systems, settings)
     add_coverage(made, judged, settings.depth, settings.relevant_from)
-    return _measured("coverage", made, settings, read)
+    return _measured("coverage", made, judged, settings, read)
 
 
 def measure_reliability(
@@ -58,12 +56,10 @@ def measure_reliability(
         SettingError: a measure other than nDCG@k, RR and P@k.
     """
     measures = pool_measures(settings.measures, settings.relevant_from)
-    judged, read = _judged(runs, qrels, systems)
-    made = pool_rows(Path(qrels).name)
-    add_counts(made, judged, settings.relevant_from)
+    made, judged, read = _judged(runs, qrels, systems, settings)
     add_reliability(made, judged, measures, settings)
     add_kinds(made, judged, measures, settings)
-    return _measured("reliability", made, settings, read, notes=NOTES)
+    return replace(_measured("reliability", made, judged, settings, read), notes=NOTES)
 
 
 def measure_verdict(
@@ -89,27 +85,22 @@ def measure_verdict(
     name = run_name(path)
     named = {system.run: system for system in read_systems(table)} if table else {}
     new = named.get(name, System(name, name, "")), read_run(path, name)
-    judgements = list(read_qrels(input_place(qrels)))
+    judgements = read_qrels(input_place(qrels))
     opened = open_runs(lambda: chain(read_runs(pooled), [new]), judgements, depth)
-    _say_lacking(opened.runs)
     made = pool_rows(Path(qrels).name)
     add_verdict(made, opened, measures, settings)
     read = _read(pooled, pool_runs, qrels, systems if pool_runs else None)
-    read.append(Read.file("run", path))
-    return _measured("verdict", made, settings, read)
+    return _measured("verdict", made, opened.runs, settings, [*read, Read.file("run", path)])
 
 
-def _judged(runs: Place, qrels: Place, systems: Place) -> tuple[JudgedRuns, list[Read]]:
-    """Read a folder of runs against judgements."""
-    files = find_runs(input_place(runs), input_place(systems))
+def _judged(
+    runs: Place, qrels: Place, systems: Place, settings: CoverageSettings
+) -> tuple[Collected, JudgedRuns, list[Read]]:
+    """Read a folder of runs against judgements, and count them."""
+    files, made = find_runs(input_place(runs), input_place(systems)), pool_rows(Path(qrels).name)
     judged = judge_runs(read_runs(files), read_qrels(input_place(qrels)))
-    _say_lacking(judged)
-    return judged, _read(files, runs, qrels, systems)
-
-
-def _say_lacking(judged: JudgedRuns) -> None:
-    if lacking := int((~judged.there[:, :, 0]).sum()):
-        say(f"judged queries that a run lacks, over all runs: {lacking:,}")
+    add_counts(made, judged, settings.relevant_from)
+    return made, judged, _read(files, runs, qrels, systems)
 
 
 def _read(
@@ -117,21 +108,22 @@ def _read(
 ) -> list[Read]:
     """Return the inputs; a folder of runs is one, by a checksum of their names and contents."""
     read = [Read("runs", input_place(runs), runs_checksum(files))] if runs else []
-    read.append(Read.file("qrels", input_place(qrels)))
-    return [*read, Read.file("systems", input_place(systems))] if systems else read
+    places = {"qrels": qrels, "systems": systems}
+    return read + [Read.file(role, input_place(place)) for role, place in places.items() if place]
 
 
 def _measured(
-    command: str, made: Collected, settings: Any, read: list[Read], notes: Sequence[str] = ()
+    command: str, made: Collected, judged: JudgedRuns, settings: Any, read: list[Read]
 ) -> Measurements:
-    own = asdict(settings)
+    if lacking := int((~judged.there[:, :, 0]).sum()):
+        say(f"judged queries that a run lacks, over all runs: {lacking:,}")
+    chosen = asdict(settings)
     return Measurements(
         rows=made.rows,
         command=f"pool {command}",
         read=read,
-        seed=own.pop("seed", None),
-        settings=own,
+        seed=chosen.pop("seed", None),
+        settings=chosen,
         name=f"Pools of {made.common['collection']}",
-        notes=notes,
         packages=("numpy", "scipy"),
     )

@@ -220,6 +220,22 @@ def rotate(
     )
 
 
+def found_cut(text: str, rotated: str) -> int | None:
+    """Return the character offset at which ``text`` was cut to give ``rotated``, ignoring white
+    space; 0: no cut; None: not a rotation.
+
+    >>> [found_cut("one two", other) for other in ("two one", "one two", "two three")]
+    [4, 0, None]
+    """
+    bare, turned = "".join(text.split()), "".join(rotated.split())
+    if len(bare) != len(turned):
+        return None
+    place = (bare + bare).find(turned)
+    if place <= 0:
+        return None if place < 0 else 0
+    return [offset for offset, character in enumerate(text) if not character.isspace()][place]
+
+
 def draw_cut(
     starts: list[int], *key: str | int, seed: int, purpose: str = PURPOSE, identity: bool = True
 ) -> int:

@@ -14,6 +14,7 @@ TOO_FEW = "passage of fewer than three sentences"
 NO_MARKS = "passage in Thai or Lao, which mark no end of a sentence"
 NOT_ONE_SENTENCE = "answer in more than one sentence"
 LEAST_SENTENCES = 3
+_CLOSING, _ENDING = "\"'”’)]}»", ".!?…。！？"
 _THAI_OR_LAO = re.compile("[\u0e01-\u0e30\u0e40-\u0e46\u0e81-\u0eb0\u0ec0-\u0edf]")  # letters
 
 
@@ -48,6 +49,16 @@ def sentences(text: str) -> list[str]:
     ['One came.', 'Two left.', 'Three stayed.']
     """
     return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def has_end(sentence: str) -> bool:
+    """Return True if a text ends like a sentence, perhaps within quotes or brackets."""
+    return sentence.strip().rstrip(_CLOSING)[-1:] in tuple(_ENDING)
+
+
+def ended(text: str) -> str:
+    """Return a text with a full stop if it has no end."""
+    return text if has_end(text) else f"{text}."
 
 
 def parts_of(text: str, start: int, end: int) -> Parts | str:

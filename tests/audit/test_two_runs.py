@@ -15,9 +15,7 @@ from positionbias.audit.audit import audit, make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import RotatedRun, System, Task
 from positionbias.audit.two_runs import (
-    SAME_RUN,
     _shared,
-    found_cut,
     moves_of,
     two_run_verdict,
 )
@@ -161,13 +159,6 @@ def test_places_by_hand(cut: int, after: float | None, tmp_path: Path) -> None:
         assert places[0, :2] == pytest.approx((4 / 7, after))
 
 
-def test_a_cut_is_found_whatever_the_white_space() -> None:
-    assert found_cut("one  two three\n", "three one two") == 9
-    assert found_cut("a b", "a c") is None
-    assert found_cut("same text", "same text ") == 0
-    assert found_cut("", "") == 0
-
-
 def test_what_is_no_rotation_of_the_collection_is_refused(tmp_path: Path) -> None:
     task = small_task(tmp_path / "c")
     run = Run("mine", [("q1", ["p1", "p2"], [2, 1])])
@@ -183,7 +174,7 @@ def test_what_is_no_rotation_of_the_collection_is_refused(tmp_path: Path) -> Non
         {**fine, "p1": TEXT.replace("Two", "Ten")}
     )
     assert "found the same texts" in refused({"p1": TEXT, "p2": "Nothing here. At all."})
-    assert "the 2 passages of" in refused({"p1": fine["p1"]})
+    assert "the number of its passages is not as in" in refused({"p1": fine["p1"]})
     assert "query 'q1'" in refused(fine, question="who came?")
     assert "split 'test'" in refused(fine, split="dev")
 
@@ -205,18 +196,6 @@ def test_passages_of_one_sentence_cannot_tell_and_say_what_would(tmp_path: Path)
     found = verdict_on(task, run, [RotatedRun(turned, other)])
     assert found.preference == Preference.UNKNOWN
     assert "--mode sentences" in said_of(found)[1]
-
-
-def test_two_runs_that_are_one_say_so(
-    task: Task, rotated: list[Collection], capsys: pytest.CaptureFixture[str]
-) -> None:
-    run = run_of(front_lover, task, task.collection)
-    # one of two rotated runs is another
-    other = run_of(front_lover, task, rotated[1])
-    verdict_on(task, run, [RotatedRun(rotated[0], run), RotatedRun(rotated[1], other)])
-    assert not capsys.readouterr().err
-    assert verdict_on(task, run, [RotatedRun(rotated[0], run)]).effects[0].value == 0
-    assert SAME_RUN in " ".join(capsys.readouterr().err.split())
 
 
 def with_other_passages(run: Run, task: Task, seed: int) -> Run:

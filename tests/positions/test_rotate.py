@@ -14,7 +14,14 @@ from scipy.stats import chisquare
 
 from positionbias import rotate
 from positionbias.core.errors import SettingError
-from positionbias.positions.rotate import MODES, Rotation, move_span, rotate_at, unit_starts
+from positionbias.positions.rotate import (
+    MODES,
+    Rotation,
+    found_cut,
+    move_span,
+    rotate_at,
+    unit_starts,
+)
 from positionbias.text.clusters import has_unspaced
 from positionbias.text.words import WORD_METHODS, tokenize
 
@@ -122,3 +129,10 @@ def test_the_draw_depends_on_seed_purpose_and_key() -> None:
 def test_a_wrong_setting_never_passes_for_another() -> None:
     with pytest.raises(SettingError, match="whitespace"):
         rotate("a b", "p", words="white space")  # type: ignore[arg-type]
+
+
+def test_a_cut_is_found_whatever_the_white_space() -> None:
+    assert found_cut("one  two three\n", "three one two") == 9
+    assert found_cut("a b", "a c") is None
+    assert found_cut("same text", "same text ") == 0
+    assert found_cut("", "") == 0

@@ -10,15 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.audit.answers import Contrast
-from positionbias.audit.perturb import (
-    NO_PLACEBO,
-    exchanges,
-    filler,
-    known_words,
-    placebos,
-    turned,
-)
+from positionbias.audit.trials import NO_PLACEBO, exchanges, placebos, turned
 from positionbias.core.seeds import choose
+from positionbias.text.filler import filler, known_words
 from positionbias.text.sentences import Parts, sentences
 
 

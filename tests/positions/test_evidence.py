@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.audit.evidence import Evidence, evidence_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.positions.evidence import Evidence, evidence_of
 
 TEXTS = {
     "p1": "red green blue. white black gold.",
