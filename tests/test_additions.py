@@ -80,7 +80,7 @@ COMMAND: Addition = {
         from dataclasses import dataclass
         from typing import TYPE_CHECKING, Annotated
 
-        from positionbias.core.operation import operation
+        from positionbias.ops.operation import operation
         from positionbias.core.settings import Setting
         from positionbias.core.shared_settings import Source
 

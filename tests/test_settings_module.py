@@ -12,10 +12,10 @@ from typing import Any, get_args, get_type_hints
 
 import positionbias
 from positionbias import settings
-from positionbias.core.operation import parameters_of
 from positionbias.models.kinds import config_class
 from positionbias.models.settings import EncoderSettings
 from positionbias.models.shapes import KINDS
+from positionbias.ops.operation import parameters_of
 from positionbias.papers import PAPERS, command_of
 from positionbias.training.plan import TrainPlan
 

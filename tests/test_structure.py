@@ -17,9 +17,9 @@ import torch
 
 from positionbias.cli.groups import LazyGroup
 from positionbias.cli.main import posbias
-from positionbias.core.operation import Command, command_for
 from positionbias.core.settings import REQUIRED, setting
 from positionbias.models import kinds, shapes
+from positionbias.ops.operation import Command, command_for
 from positionbias.training import config, losses
 
 # what newer versions of click have until a command is called

@@ -16,8 +16,8 @@ from sphinx.application import Sphinx
 from sphinx.ext.napoleon import Config, GoogleDocstring
 
 from positionbias import settings
-from positionbias.core.operation import parameters_of
 from positionbias.core.settings import settings_of
+from positionbias.ops.operation import parameters_of
 
 _SECTION = re.compile(r"(Args|Returns|Raises|Example):$")
 _LITERAL_OR_STAR = re.compile(r"(``.*?``)|\*")

@@ -22,11 +22,10 @@ from positionbias.cli.options import (
     toml_lines,
     unknown,
 )
-from positionbias.core.operation import Command, Given, Parameter
 from positionbias.core.outcome import Judgement, text_of
 from positionbias.core.process import stopped
 from positionbias.core.progress import say, set_quiet
-from positionbias.core.settings import BY_HAND, REQUIRED, flags_as
+from positionbias.core.settings import BY_HAND, REQUIRED, Given, flags_as
 from positionbias.core.terminal import (
     LEAST,
     PIPED,
@@ -35,6 +34,7 @@ from positionbias.core.terminal import (
     message,
     to_person,
 )
+from positionbias.ops.operation import Command, Parameter
 
 _FEW = 12  # settings; a command with more of them has --config and --print-config
 _JSON = "Print the results as one JSON object."

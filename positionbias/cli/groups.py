@@ -14,7 +14,7 @@ import click
 
 from positionbias import ops
 from positionbias.cli.generate import OperationCommand, WideContext, add_quiet
-from positionbias.core.operation import Command, command_for
+from positionbias.ops.operation import Command, command_for
 from positionbias.papers import PAPERS
 
 # name -> (module, attribute, one line of help): there stands a command, or an operation of which

@@ -12,9 +12,9 @@ from typing import Any
 import click
 
 from positionbias.core.errors import InputError, SettingError, or_closest
-from positionbias.core.operation import Parameter
 from positionbias.core.places import input_place
 from positionbias.core.settings import REQUIRED, flag_of
+from positionbias.ops.operation import Parameter
 
 _PLACEHOLDERS: Mapping[Any, str] = {int: "N", float: "NUMBER"}
 

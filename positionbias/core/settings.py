@@ -1,6 +1,6 @@
 """Settings declared once: a field of a settings dataclass has its default, its range and its help.
 
-Command-line options, files of settings and checks in Python are made from it (``core.operation``,
+Command-line options, files of settings and checks in Python are made from it (``ops.operation``,
 ``cli.options``); click parses the values and words what is wrong with one.
 """
 
@@ -263,6 +263,16 @@ def flags_as(names: Mapping[str, str]) -> Iterator[None]:
         if named == str(error):
             raise
         raise type(error)(named) from error
+
+
+class Given(dict[str, Any]):
+    """Single values by their parameters' names; those ``stated`` were given by somebody and are no
+    defaults.
+    """
+
+    def __init__(self, values: Mapping[str, Any], stated: Iterable[str] = ()) -> None:
+        super().__init__(values)
+        self.stated = set(stated)
 
 
 def _by_hand() -> Collection[str]:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from positionbias.core.manifest import read_manifest
-from positionbias.core.operation import operation
 from positionbias.core.outcome import Measurements, Written
 from positionbias.core.places import Place, input_place
 from positionbias.core.settings import Setting
 from positionbias.core.shared_settings import Out, Overwrite, Source, Splits, WithTexts
 from positionbias.engine.choose import Engine
+from positionbias.ops.operation import operation
 
 if TYPE_CHECKING:
     from positionbias.models.hub import Pushed

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from positionbias.audit.settings import Audited, AuditSettings, Limits, ModelLike
 from positionbias.core.errors import check_type
 from positionbias.core.inputs import CollectionLike, RunLike
-from positionbias.core.operation import LeftOut, operation
 from positionbias.core.outcome import refuse_outputs, save_if_asked
 from positionbias.core.progress import gives_hints
 from positionbias.core.settings import Setting
 from positionbias.core.shared_settings import Overwrite, SavedTo, WithTexts
 from positionbias.engine.choose import Engine
+from positionbias.ops.operation import LeftOut, operation
 from positionbias.ranking.config import Computing
 
 if TYPE_CHECKING:

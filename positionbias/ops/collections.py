@@ -7,12 +7,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import operation
 from positionbias.core.outcome import HISTOGRAM, Measurements, hint_collection, hint_written
 from positionbias.core.places import Place, pasted
 from positionbias.core.settings import Seed, Setting
 from positionbias.core.shared_settings import Out, Overwrite, Source, Splits
 from positionbias.engine.choose import Engine
+from positionbias.ops.operation import operation
 from positionbias.positions.settings import Placing, Selection
 
 if TYPE_CHECKING:

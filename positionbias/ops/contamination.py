@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from positionbias.contamination.settings import Suspects, SuspectSettings
-from positionbias.core.operation import operation
 from positionbias.core.outcome import Measurements, refuse_outputs, save_if_asked
 from positionbias.core.shared_settings import Overwrite, SavedTo, Source
+from positionbias.ops.operation import operation
 from positionbias.ranking.config import Computing
 
 

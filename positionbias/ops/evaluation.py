@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike, QrelsLike, RunLike
-from positionbias.core.operation import operation
 from positionbias.core.outcome import Measurements, refuse_outputs, save_if_asked
 from positionbias.core.places import Place
 from positionbias.core.settings import Setting
 from positionbias.core.shared_settings import Out, Overwrite, SavedTo
 from positionbias.evaluation.fusing import Fusing
 from positionbias.evaluation.settings import Measuring
+from positionbias.ops.operation import operation
 from positionbias.overlap.settings import UNITS
 
 if TYPE_CHECKING:

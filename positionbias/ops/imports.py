@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import operation
 from positionbias.core.outcome import hint_collection
 from positionbias.core.places import Place
 from positionbias.core.settings import Setting
@@ -22,6 +21,7 @@ from positionbias.formats.release_settings import (
 )
 from positionbias.formats.trec_docs import Reading
 from positionbias.formats.validation_draw import ValidationDraw
+from positionbias.ops.operation import operation
 from positionbias.planted.settings import PlantedSettings
 
 if TYPE_CHECKING:

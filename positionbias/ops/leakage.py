@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import operation, settings_parameters
 from positionbias.core.outcome import Measurements, refuse_outputs
 from positionbias.core.places import Place, input_place
 from positionbias.core.settings import Setting, refuse_idle
 from positionbias.core.shared_settings import Out, Overwrite
 from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import DETECTOR, Detector, Encoder, FindSettings, SampleSettings
+from positionbias.ops.operation import operation, settings_parameters
 from positionbias.overlap.settings import CountedPairs, OverlapSettings, Removing
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from positionbias.core.operation import operation
 from positionbias.core.outcome import Written
 from positionbias.core.places import Place
 from positionbias.core.settings import Setting
 from positionbias.core.shared_settings import Out, Overwrite, Sources
 from positionbias.models.kinds import ReadAs
 from positionbias.models.settings import DistilSettings
+from positionbias.ops.operation import operation
 
 
 @operation

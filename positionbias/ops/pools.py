@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from positionbias.core.operation import operation
 from positionbias.core.outcome import Measurements, refuse_outputs, save_if_asked
 from positionbias.core.places import Place
 from positionbias.core.settings import Setting
 from positionbias.core.shared_settings import Overwrite, SavedTo
+from positionbias.ops.operation import operation
 from positionbias.pooling.settings import CoverageSettings, PoolSettings, VerdictSettings
 
 Runs = Annotated[Place, Setting("A folder of TREC runs, plain or .gz.", place="read")]

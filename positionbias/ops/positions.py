@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import operation
 from positionbias.core.outcome import Measurements, save_if_asked
 from positionbias.core.places import Place
 from positionbias.core.settings import Setting
 from positionbias.core.shared_settings import Overwrite, SavedTo, Sources, Splits
 from positionbias.engine.choose import Engine
+from positionbias.ops.operation import operation
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import RAW_FORMATS, HistogramOptions, RawFormat
 

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import operation
 from positionbias.core.outcome import Measurements, refuse_outputs, save_if_asked
 from positionbias.core.places import Place
 from positionbias.core.settings import Setting
 from positionbias.core.shared_settings import Overwrite, SavedTo
 from positionbias.models.kinds import ReadAs
+from positionbias.ops.operation import operation
 from positionbias.probe.settings import ProbeSettings
 
 Probed = Annotated[

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import operation
 from positionbias.core.outcome import Written
 from positionbias.core.places import Place
 from positionbias.core.settings import Setting
@@ -15,6 +14,7 @@ from positionbias.engine.choose import Engine
 from positionbias.firststage.retrieval import Retrieval
 from positionbias.firststage.settings import Bm25Search
 from positionbias.models.kinds import ReadAs
+from positionbias.ops.operation import operation
 from positionbias.ranking.config import Computing, Reranking
 
 if TYPE_CHECKING:

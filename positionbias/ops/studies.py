@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from positionbias.core.errors import check_models
 from positionbias.core.inputs import CollectionLike
-from positionbias.core.operation import operation
 from positionbias.core.places import Place
 from positionbias.core.settings import Seed, Setting, settings_of
 from positionbias.core.shared_settings import Out, Overwrite
 from positionbias.engine.choose import Engine
+from positionbias.ops.operation import operation
 from positionbias.papers import command_of
 
 if TYPE_CHECKING:

@@ -7,18 +7,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from positionbias.core.operation import (
+from positionbias.core.settings import REQUIRED, Given, Setting
+from positionbias.engine.choose import Engine
+from positionbias.ops.operation import (
     Command,
-    Given,
     Parameter,
     made_of,
     parameters_of,
     settings_parameters,
 )
-from positionbias.core.settings import REQUIRED, Setting
-from positionbias.engine.choose import Engine
-from positionbias.experiments.models import TEACHER, model_parameters, models_of
 from positionbias.ops.studies import study
+from positionbias.ops.study_models import TEACHER, model_parameters, models_of
 from positionbias.papers import StudyCommand, command_of
 
 SEVERAL = {"seeds": 3, "draws": 2}  # where none are named: what an interval over trainings takes

@@ -6,17 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import (
+from positionbias.core.places import input_place
+from positionbias.core.settings import REQUIRED, Given, Setting, flag_of, refuse_idle
+from positionbias.models.shapes import KINDS, Beginning, Kind, TKConfig
+from positionbias.ops.operation import (
     Command,
-    Given,
     Parameter,
     made_of,
     parameters_of,
     settings_parameters,
 )
-from positionbias.core.places import input_place
-from positionbias.core.settings import REQUIRED, Setting, flag_of, refuse_idle
-from positionbias.models.shapes import KINDS, Beginning, Kind, TKConfig
 from positionbias.ops.training import train
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.shuffle import SentenceShuffle

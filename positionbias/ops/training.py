@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from positionbias.core.errors import check_models
-from positionbias.core.operation import operation
 from positionbias.core.settings import Setting
 from positionbias.core.shared_settings import Out, Overwrite, Source
 from positionbias.engine.choose import Engine
+from positionbias.ops.operation import operation
 from positionbias.ranking.config import Computing, TaughtPassages, Teacher
 from positionbias.training.config import TRACKERS
 from positionbias.training.plan import TrainPlan

@@ -7,12 +7,12 @@ from typing import Annotated
 
 from positionbias.clicks.settings import ClickSettings
 from positionbias.contamination.settings import ContaminatedSettings
-from positionbias.core.operation import operation
 from positionbias.core.outcome import Written
 from positionbias.core.settings import Seed, Setting
 from positionbias.core.shared_settings import Candidates, Out, Overwrite, Source
 from positionbias.engine.choose import Engine
 from positionbias.leakage.settings import KINDS, Kind, LeakedSettings, LeakingPairs
+from positionbias.ops.operation import operation
 
 
 @operation

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from positionbias.core.errors import SettingError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.operation import Given
-from positionbias.core.settings import Seeded, Setting, check_settings, refuse_idle, setting
+from positionbias.core.settings import Given, Seeded, Setting, check_settings, refuse_idle, setting
 from positionbias.models.kinds import kind_named, learning_rates
 
 AT_READING = Setting("Rotate every passage anew at each read in training.")

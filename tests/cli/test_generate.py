@@ -12,9 +12,9 @@ from positionbias.cli.generate import OperationCommand, print_outcome
 from positionbias.cli.groups import LazyGroup
 from positionbias.core.errors import InputError
 from positionbias.core.json_text import JsonObject
-from positionbias.core.operation import Command, Given, Parameter
 from positionbias.core.outcome import Judgement
-from positionbias.core.settings import Setting
+from positionbias.core.settings import Given, Setting
+from positionbias.ops.operation import Command, Parameter
 
 OIL = Parameter("oil", "", int, False, 3, Setting("Spoons of oil."))
 WICK = Parameter("wick", "", int, False, 1, Setting("Of the wick."))

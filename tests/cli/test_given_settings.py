@@ -8,8 +8,8 @@ import pytest
 
 from positionbias.cli.generate import OperationCommand
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.operation import Command, Given, Parameter
-from positionbias.core.settings import REQUIRED, Setting
+from positionbias.core.settings import REQUIRED, Given, Setting
+from positionbias.ops.operation import Command, Parameter
 from tests.cli.conftest import RunPosbias
 
 OUT = Parameter("out", "", str, False, REQUIRED, Setting("Where to write."))

@@ -9,7 +9,7 @@ import click
 import pytest
 
 from positionbias.cli.groups import study
-from positionbias.core.operation import Given
+from positionbias.core.settings import Given
 from positionbias.ops.study_command import settings_of_command, study_command
 from positionbias.ops.train_command import TRAIN
 from positionbias.papers import PAPERS, StudyCommand, command_of

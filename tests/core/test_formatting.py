@@ -7,12 +7,12 @@ import math
 import pytest
 
 from positionbias.core.formatting import (
+    any_value,
     count,
     decimal,
     interval,
     p_value,
     percent,
-    setting,
     slug,
     with_interval,
 )
@@ -72,11 +72,11 @@ def test_p_value(p: float | None, text: str) -> None:
 def test_counts_and_settings() -> None:
     assert (count(8_841_823), count(None)) == ("8,841,823", "–")
     assert (
-        setting({"depth": 1000, "rotate": True, "margin": 0.0001})
+        any_value({"depth": 1000, "rotate": True, "margin": 0.0001})
         == "depth 1,000, rotate yes, margin 0.0001"
     )
-    assert setting(["nDCG@10", None, -2.5]) == "nDCG@10, –, −2.5"
-    assert setting([]) == "–"
+    assert any_value(["nDCG@10", None, -2.5]) == "nDCG@10, –, −2.5"
+    assert any_value([]) == "–"
 
 
 def test_slug() -> None:

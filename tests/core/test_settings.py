@@ -14,8 +14,8 @@ import pytest
 
 from positionbias.cli.generate import OperationCommand
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import Command, made_of, settings_parameters
 from positionbias.core.settings import Setting, check_settings, setting
+from positionbias.ops.operation import Command, made_of, settings_parameters
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import Given
+from positionbias.core.settings import Given
 from positionbias.models.kinds import begins_with
 from positionbias.models.shapes import KINDS, BertCatConfig, TKConfig
 from positionbias.training.config import TrainConfig, settle_steps

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, wraps
@@ -35,6 +35,7 @@ from positionbias.core.errors import SettingError, models_extra
 from positionbias.core.places import input_place, output_place, refuse_inputs
 from positionbias.core.settings import (
     REQUIRED,
+    Given,
     Setting,
     check_kind,
     check_several,
@@ -148,16 +149,6 @@ class LeftOut(tuple[str, ...]):
     """The fields of a settings dataclass, in whose annotation it stands, that an operation leaves
     at their defaults.
     """
-
-
-class Given(dict[str, Any]):
-    """Single values by their parameters' names; those ``stated`` were given by somebody and are no
-    defaults.
-    """
-
-    def __init__(self, values: Mapping[str, Any], stated: Iterable[str] = ()) -> None:
-        super().__init__(values)
-        self.stated = set(stated)
 
 
 @dataclass(frozen=True, slots=True)

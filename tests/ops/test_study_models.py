@@ -9,8 +9,9 @@ import pytest
 
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import Manifest, manifest_path, write_manifest
-from positionbias.experiments.models import ModelSettings, with_assignments
+from positionbias.experiments.models import ModelSettings
 from positionbias.models.shapes import TKConfig
+from positionbias.ops.study_models import with_assignments
 from positionbias.training.config import TrainConfig
 
 MODELS = (ModelSettings("tk"), ModelSettings("bert_cat", encoder="minilm"))

@@ -10,9 +10,9 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from positionbias.core.errors import SettingError
-from positionbias.core.operation import Given, LeftOut, command_for, operation
-from positionbias.core.settings import Setting, setting
+from positionbias.core.settings import Given, Setting, setting
 from positionbias.core.shared_settings import Out
+from positionbias.ops.operation import LeftOut, command_for, operation
 
 
 @operation
