@@ -13,7 +13,7 @@ from positionbias.audit.measured import Given
 from positionbias.audit.settings import Limits
 from positionbias.audit.verdict import MOST_QUERIES, queries_for
 from positionbias.audit.words import sentences_of, unread_part
-from positionbias.core.formatting import count, decimal, interval, plural
+from positionbias.core.formatting import count, decimal, plural, with_interval
 from positionbias.core.records import Interval
 from positionbias.core.terminal import neutral
 
@@ -225,10 +225,8 @@ def sentence(check: Check) -> str:
         bounds = None
         if check.low is not None and check.high is not None:
             bounds = Interval(check.low, check.high)
-        parts += [
-            f"{check.contrast}: {decimal(check.value, sign=True)} {check.unit} "
-            f"{interval(bounds, sign=True)}".rstrip()
-        ]
+        effect = f"{check.contrast}: {decimal(check.value, sign=True)} {check.unit}"
+        parts += [with_interval(effect, bounds, "+.3f")]
     parts += [check.reason] if check.reason else []
     parts += [f"about {count(check.wanted)} queries would do"] if check.wanted is not None else []
     why = f" ({'; '.join(parts)})" if parts else ""

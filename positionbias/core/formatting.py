@@ -40,39 +40,30 @@ def percent(fraction: float | None, places: int = 1, *, sign: bool = False) -> s
 
 
 def as_form(value: float | None, form: str) -> str:
-    """Format a value by a Python format such as ``.3f`` or ``+.1%``: fixed decimals, plain or as
-    per cent.
+    """Format a value by a Python format such as ``.3f`` or ``+.1%`` (fixed decimals, plain or as
+    per cent), as a count by ``,``, or as a p-value by ``p``.
 
-    >>> as_form(-0.0856, "+.1%"), as_form(0.25, "+.2f"), as_form(-0.0001, ".3f")
-    ('−8.6\\xa0%', '+0.25', '0.000')
+    >>> as_form(-0.0856, "+.1%"), as_form(0.25, "+.2f"), as_form(-0.0001, ".3f"), as_form(0.03, "p")
+    ('−8.6\xa0%', '+0.25', '0.000', '0.030')
     """
+    if form in (",", "p"):
+        return count(value) if form == "," else p_value(value)
     places, sign = int(form.lstrip("+.")[:-1]), form.startswith("+")
-    return (
-        percent(value, places, sign=sign)
-        if form.endswith("%")
-        else decimal(value, places, sign=sign)
-    )
+    number = percent if form.endswith("%") else decimal
+    return number(value, places, sign=sign)
 
 
-def interval(
-    bounds: Interval | None,
-    *,
-    as_percent: bool = False,
-    places: int | None = None,
-    sign: bool = False,
-) -> str:
-    """Format ``[low, high]``; per-cent bounds have no unit, as the value beside them has one."""
+def with_interval(text: str, bounds: Interval | None, form: str = ".3f") -> str:
+    """Append ``[low, high]`` to a formatted value, if it has an interval; per-cent bounds have no
+    unit, as the value beside them has one.
+
+    >>> with_interval("−8.6\xa0%", Interval(-0.1004, -0.0716), ".1%")
+    '−8.6\xa0%\xa0[−10.0,\xa0−7.2]'
+    """
     if bounds is None:
-        return ""
-    scale, digits = (100.0, 1) if as_percent else (1.0, 3)
-    digits = digits if places is None else places
-    low, high = (_number(scale * bound, digits, sign) for bound in (bounds.low, bounds.high))
-    return f"[{low},{NBSP}{high}]"
-
-
-def with_interval(value_text: str, bounds_text: str) -> str:
-    """Join a value and its interval, if there is one."""
-    return f"{value_text}{NBSP}{bounds_text}" if bounds_text else value_text
+        return text
+    ends = (as_form(end, form).removesuffix(f"{NBSP}%") for end in (bounds.low, bounds.high))
+    return f"{text}{NBSP}[{f',{NBSP}'.join(ends)}]"
 
 
 def p_value(p: float | None) -> str:
@@ -84,7 +75,7 @@ def p_value(p: float | None) -> str:
 
 def count(number: float | None) -> str:
     """Format a whole number with thousands separated by commas."""
-    return MISSING if number is None else f"{int(number):,}"
+    return MISSING if number is None or number != number else f"{int(number):,}"
 
 
 def plural(number: int, noun: str) -> str:

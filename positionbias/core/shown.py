@@ -45,8 +45,8 @@ class Shown:
         """Return the tables that a notebook shows; without any, it shows the text for a
         terminal.
         """
-        tables: Sequence[Any] = _showing("page").open_tables(self._study())
-        return tables
+        tables = _showing("page").tables_of(self._study(), queries=False).values()
+        return [table for table in tables if not table.folded]
 
     @property
     def verdict(self) -> str:

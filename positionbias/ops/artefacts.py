@@ -159,9 +159,9 @@ def make_report(
         >>> page.path, list(page.tables)
         (PosixPath('report.html'), ['positions', 'answers'])
     """
-    from positionbias.report.saved import report_of
+    from positionbias.report.saved import page_of
 
-    return report_of(
+    return page_of(
         input_place(folder), Path(out), tables, title=title, texts=texts, overwrite=overwrite
     )
 

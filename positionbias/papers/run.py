@@ -15,7 +15,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.outcome import Printed, Written
-from positionbias.core.places import pasted, refuse_inputs
+from positionbias.core.places import refuse_inputs
 from positionbias.core.process import cores
 from positionbias.core.progress import say
 from positionbias.core.publish import GO_ON
@@ -27,7 +27,7 @@ from positionbias.experiments.step import Steps, record_of, same_settings
 from positionbias.papers import command_of, runner_of
 from positionbias.report.presentation import Study, shown_by
 from positionbias.report.saved import load_results, page_of
-from positionbias.report.table import Table, as_text, save_tables
+from positionbias.report.table import Table, as_text
 
 _NEXT = """
 Next, on your own data:
@@ -180,10 +180,5 @@ def _reported(results: Path, place: Path) -> Studied:
     """Write the report and the tables of a study's results into its folder, and say where they
     are.
     """
-    page = page_of(results, place / "report.html", overwrite=True)
-    save_tables(page.tables, place / "tables", overwrite=True)
-    say(
-        f"\nwritten to {pasted(place)}\nreport: {pasted(page.path)}\ntables: "
-        f"{pasted(place / 'tables')} (CSV and LaTeX)"
-    )
+    page = page_of(results, place / "report.html", place / "tables", overwrite=True)
     return Studied(place, page.tables, rows=page.rows)

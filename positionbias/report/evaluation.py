@@ -8,12 +8,7 @@ from dataclasses import replace
 
 from pandas import DataFrame
 
-from positionbias.core.formatting import (
-    decimal,
-    interval,
-    plural,
-    with_interval,
-)
+from positionbias.core.formatting import decimal, plural, with_interval
 from positionbias.evaluation.answers import LEVEL, is_significant
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, bounds_of, records_of, said, sentences
@@ -131,7 +126,7 @@ def _headline(rows: DataFrame) -> list[str]:
     measure = means["measure"].iloc[0]
     first, *others = list(means[means["measure"] == measure].itertuples())
     best = max([first, *others], key=lambda row: row.value)
-    value = with_interval(decimal(best.value), interval(bounds_of(best)))
+    value = with_interval(decimal(best.value), bounds_of(best))
     if not others:
         over = plural(first.count, "query")
         more = "give a second run to compare with it"

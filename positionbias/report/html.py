@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from html import unescape
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -22,10 +21,6 @@ from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.page import build_sections, first_screen
 from positionbias.report.presentation import Study
 from positionbias.report.table import Table, as_csv, as_latex, header_groups
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
 
 PAGE_COLOURS: Mapping[str, Colour] = {
     "ground": Colour("#ffffff", "#15181c"),
@@ -139,12 +134,6 @@ def _coded(text: str) -> Markup:
     """Return a sentence with commands and options as code, and per-cent signs at their numbers."""
     marked = _COMMAND.sub(r"<code>\g<0></code>", str(escape(text.replace(" %", "\u00a0%"))))
     return Markup(marked)
-
-
-def report_tables(study: Study) -> dict[str, Table]:
-    """Return every table of the page by its name, without texts of queries."""
-    sections = build_sections(study)
-    return {sheet.table.name: sheet.table for section in sections for sheet in section.sheets}
 
 
 def _data_link(table: Table, form: str) -> str:

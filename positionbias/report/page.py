@@ -7,7 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,13 +17,7 @@ from positionbias.core.errors import bad_input
 from positionbias.core.formatting import slug
 from positionbias.core.manifest import read_manifest
 from positionbias.report.figure import RowFigure, inline_svg
-from positionbias.report.presentation import (
-    Presentation,
-    RowSection,
-    Study,
-    presentations,
-    shown_by,
-)
+from positionbias.report.presentation import RowSection, Study, presentations
 from positionbias.report.record import Finding
 from positionbias.report.table import Table
 from positionbias.report.tiles import Tile, advice_of, by_importance
@@ -36,7 +29,7 @@ MOST_TILES = 6  # unfolded
 
 
 def load_study(place: Path | str) -> Study:
-    """Read a folder of results, or the ``results`` in a study's; its title is the manifest's name.
+    """Read a folder of results, or the ``results`` in a study's.
 
     Raises:
         InputError: no results there.
@@ -53,19 +46,13 @@ def load_study(place: Path | str) -> Study:
     measured, manifest = of_rows.load(folder), read_manifest(folder)
     by_query = (folder / of_rows.VALUES).is_file()
     values = of_rows.load_values(folder, measured) if by_query else of_rows.NO_VALUES
-    return Study(manifest.name or Path(place).name, manifest, measured, values, folder)
-
-
-@lru_cache(maxsize=8)  # folders of results
-def _shown_in(study: Study) -> Sequence[tuple[Presentation, DataFrame]]:
-    """Return each presentation with its rows, prepared once for all parts of a page."""
-    return list(shown_by(study.rows))
+    return Study(manifest, measured, values, folder)
 
 
 def verdict_of(study: Study) -> list[str]:
     """Return what a study concludes, a line for each sentence; none where it only measures."""
     lines: list[str] = []
-    for shown, rows in _shown_in(study):
+    for shown, rows in study.shown:
         lines += shown.headline(rows)
         lines += [line for one in shown.findings(rows) for line in one.text.splitlines()]
     return lines
@@ -92,13 +79,6 @@ class Picture(NamedTuple):
         return inline_svg(self.draw(), self.name, self.caption)
 
 
-class Sheet(NamedTuple):
-    """A table; a ``folded`` one opens on request, and on paper."""
-
-    table: Table
-    folded: bool = False
-
-
 @dataclass(slots=True)
 class Section:
     """A heading, a note on how to read the section, and what stands in it."""
@@ -109,32 +89,30 @@ class Section:
     findings: Sequence[Finding] = ()
     sentences: Sequence[str] = ()
     pictures: list[Picture] = field(default_factory=list)
-    sheets: list[Sheet] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
 
 
 def build_sections(study: Study, *, texts: bool = False) -> list[Section]:
     """Return every section with content; single queries with their ``texts``, if asked for."""
-    tables = [table for one, _ in _shown_in(study) for table in one.queries(study, texts)]
-    sheets = [Sheet(table, folded=len(tables) > 1) for table in tables if table.rows]
-    queries = Section("queries", "Which queries does it move most?", sheets=sheets)
+    tables = [table for shown, _ in study.shown for table in shown.queries(study, texts)]
+    tables = [replace(table, folded=len(tables) > 1) for table in tables if table.rows]
+    queries = Section("queries", "Which queries does it move most?", tables=tables)
     return [
-        one
-        for one in (*_sections(study), queries)
-        if one.findings or one.sentences or one.pictures or one.sheets
+        section
+        for section in (*_sections(study), queries)
+        if section.findings or section.sentences or section.pictures or section.tables
     ]
 
 
 def _sections(study: Study) -> Iterator[Section]:
-    shown = _shown_in(study)
-    findings = [finding for one, rows in shown for finding in one.findings(rows)]
+    findings = [finding for shown, rows in study.shown for finding in shown.findings(rows)]
     yield Section("found", "What was found", findings=findings)
-    sentences = [sentence for one, rows in shown for sentence in one.run(rows)]
+    sentences = [sentence for shown, rows in study.shown for sentence in shown.run(rows)]
     nothing = ["This folder holds no results."] if study.rows.empty else []
     yield Section("run", "What was run", sentences=[*sentences, *nothing])
     order = list(presentations().values())
-    for one, rows in sorted(shown, key=lambda item: order.index(item[0])):
-        for section in one.sections:
-            yield _section(section, rows)
+    for shown, rows in sorted(study.shown, key=lambda item: order.index(item[0])):
+        yield from (_section(declared, rows) for declared in shown.sections)
 
 
 def _section(declared: RowSection, rows: DataFrame) -> Section:
@@ -147,13 +125,12 @@ def _section(declared: RowSection, rows: DataFrame) -> Section:
             for figure in declared.figures
             if figure.there(own)
         ]
-        for one in (*declared.tables, *declared.folded):
-            table = one.table(own)
+        for declaration in (*declared.tables, *declared.folded):
+            table = replace(declaration.table(own), folded=declaration in declared.folded)
             if tail:
                 title = f"{table.title}: {collection}"
                 table = replace(table, name=f"{table.name}{tail}", title=title)
-            if table.rows:
-                section.sheets.append(Sheet(table, one in declared.folded))
+            section.tables += [table] * bool(table.rows)
     return section
 
 
@@ -162,10 +139,12 @@ def drawings_of(study: Study) -> dict[str, Callable[[], Figure]]:
     return {one.name: one.draw for section in _sections(study) for one in section.pictures}
 
 
-def open_tables(study: Study) -> list[Table]:
-    """Return the tables of the page that are not folded, in the page's order."""
-    sheets = [sheet for section in _sections(study) for sheet in section.sheets]
-    return [sheet.table for sheet in sheets if not sheet.folded]
+def tables_of(study: Study, *, queries: bool = True) -> dict[str, Table]:
+    """Return the tables of the page by name, in its order; those of single ``queries`` without
+    their texts.
+    """
+    sections = build_sections(study) if queries else _sections(study)
+    return {table.name: table for section in sections for table in section.tables}
 
 
 def first_screen(study: Study, sections: Sequence[Section]) -> dict[str, Any]:
@@ -187,7 +166,7 @@ def first_screen(study: Study, sections: Sequence[Section]) -> dict[str, Any]:
 
 def tiles_of(study: Study) -> list[Tile]:
     """Return every answer of a study."""
-    return [tile for shown, rows in _shown_in(study) for tile in shown.tiles(rows)]
+    return [tile for shown, rows in study.shown for tile in shown.tiles(rows)]
 
 
 def _by_question(tiles: Sequence[Tile]) -> dict[str, list[Tile]]:
@@ -202,7 +181,7 @@ def _sentence(study: Study, tiles: Sequence[Tile]) -> str:
     without a headline, the conclusion.
     """
     about = next((tile.subject for tile in by_importance(tiles)), "")
-    heads = [line for shown, rows in _shown_in(study) for line in shown.headline(rows)]
+    heads = [line for shown, rows in study.shown for line in shown.headline(rows)]
     lines = heads or verdict_of(study) or [""]
     line = next((one for one in lines if about in one), lines[0])
     return re.split(r"(?<=\.) (?=[A-Z“])", line)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
 
@@ -35,15 +35,24 @@ SHOWN = (
 Sentences = Callable[[DataFrame], Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Study:
-    """A title, rows, values by query, and what made them, with inputs named from ``place``."""
+    """Rows, values by query, and what made them, with inputs named from ``place``."""
 
-    title: str
     manifest: Manifest
     rows: DataFrame = field(default_factory=lambda: of_rows.frame([]))
     values: DataFrame = field(default_factory=lambda: of_rows.NO_VALUES)
     place: Path = Path()
+
+    @property
+    def title(self) -> str:
+        """The name of what was made, else its folder's."""
+        return self.manifest.name or self.place.name
+
+    @cached_property
+    def shown(self) -> Sequence[tuple[Presentation, DataFrame]]:
+        """Each presentation with its rows, prepared once for all parts of a page."""
+        return list(shown_by(self.rows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from pandas import DataFrame
 
-from positionbias.core.formatting import MISSING, as_form, count, interval, p_value, with_interval
+from positionbias.core.formatting import as_form, with_interval
 from positionbias.core.records import Interval
 
 
@@ -97,15 +97,6 @@ def sentences(
     ]
 
 
-def formatted(value: Any, form: str) -> str:
-    """Return a number as it is read: "," a count, "p" a p-value, else as by ``as_form``."""
-    if value is None or value != value:
-        return MISSING
-    if form in (",", "p"):
-        return count(value) if form == "," else p_value(value)
-    return as_form(value, form)
-
-
 class _Words(Formatter):
     """Formats a row as its value with its interval, and a number as it is read."""
 
@@ -115,11 +106,7 @@ class _Words(Formatter):
         number = getattr(value, "value", value)
         if number != number:  # undefined
             raise KeyError(format_spec)
-        shown = formatted(number, format_spec)
-        if number is value or format_spec in ("", ",", "p"):
+        shown = as_form(number, format_spec)
+        if number is value or format_spec in (",", "p"):
             return shown
-        percent = format_spec.endswith("%")
-        places = int(format_spec.strip("+.f%"))
-        sign = format_spec.startswith("+")
-        ends = interval(bounds_of(value), as_percent=percent, places=places, sign=sign)
-        return with_interval(shown, ends)
+        return with_interval(shown, bounds_of(value), format_spec)

@@ -9,14 +9,13 @@ from textwrap import indent
 from typing import Any
 
 from positionbias.core.errors import bad_input
-from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.manifest import Manifest
 from positionbias.core.outcome import REMARKS, Measurements, Read, Written, hint_written
 from positionbias.core.places import Place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.terminal import lines_of
-from positionbias.report.html import report_tables, write_page
-from positionbias.report.page import load_study
-from positionbias.report.presentation import shown_by
+from positionbias.report.html import write_page
+from positionbias.report.page import load_study, tables_of
 from positionbias.report.table import Table, as_text, save_tables
 
 
@@ -33,29 +32,22 @@ class Page(Written):
 
 
 def page_of(
-    folder: Path, out: Path, *, title: str | None = None, texts: bool = True, overwrite: bool
-) -> Page:
-    """Write the page about a folder of results."""
-    study = load_study(folder)
-    path = write_page(study, out, title=title, texts=texts, overwrite=overwrite)
-    return Page(path, report_tables(study), rows=None if study.rows.empty else study.rows)
-
-
-def report_of(
     folder: Path,
     out: Path,
-    tables: Place | None,
+    tables: Place | None = None,
     *,
-    title: str | None,
-    texts: bool,
+    title: str | None = None,
+    texts: bool = True,
     overwrite: bool,
 ) -> Page:
-    """Write the page about a folder of results, and its tables where a place is given."""
-    page = page_of(folder, out, title=title, texts=texts, overwrite=overwrite)
-    hint_written(page.path)
+    """Write the page about a folder of results, and its tables where a place is given; say so."""
+    study = load_study(folder)
+    path = write_page(study, out, title=title, texts=texts, overwrite=overwrite)
+    page = Page(path, tables_of(study), rows=None if study.rows.empty else study.rows)
+    hint_written(path)
     if tables is not None:
         save_tables(page.tables, Path(tables), overwrite=overwrite)
-        hint(f"{len(page.tables)} tables written to {pasted(tables)}")
+        hint(f"{len(page.tables)} tables written to {pasted(tables)} (CSV and LaTeX)")
     return page
 
 
@@ -90,21 +82,19 @@ def card_section(folder: Path, model: Manifest) -> str:
     Raises:
         InputError: they are of other models.
     """
-    manifest, found = read_manifest(folder), load_study(folder)
-    models = [item.checksum for item in manifest.inputs if item.role == "model"]
-    systems = set(found.rows["model"])
+    study = load_study(folder)
+    models = [item.checksum for item in study.manifest.inputs if item.role == "model"]
+    systems = set(study.rows["model"])
     same = not models or model.checksum in models
     if model.name not in systems or not same:
-        named = (
-            f"those of {', '.join(sorted(filter(None, systems)))}"
-            f"{'' if same else ' of other weights'}"
-        )
+        names = ", ".join(sorted(filter(None, systems)))
         raise bad_input(
             folder,
             wanted=f"results of the model {model.name}",
-            found=named,
+            found=f"those of {names}{'' if same else ' of other weights'}",
             do="measure this checkpoint",
         )
     with lines_of(None):  # the same card from every terminal, and no column left out
-        text = "\n\n".join(shown.as_text(rows) for shown, rows in shown_by(found.rows))
-    return f"## {manifest.command.capitalize()}: {manifest.name}\n\n{indent(text, '    ')}"
+        text = "\n\n".join(shown.as_text(rows) for shown, rows in study.shown)
+    command = study.manifest.command.capitalize()
+    return f"## {command}: {study.manifest.name}\n\n{indent(text, '    ')}"

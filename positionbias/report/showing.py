@@ -31,8 +31,8 @@ from positionbias.positions.debias import file_rows, rotation_rows
 from positionbias.positions.place import placement_rows
 from positionbias.positions.raw_files import RotatedFile
 from positionbias.positions.select import selection_rows
-from positionbias.report.html import report_tables, write_page
-from positionbias.report.page import drawings_of
+from positionbias.report.html import write_page
+from positionbias.report.page import drawings_of, tables_of
 from positionbias.report.presentation import Study, shown_by
 from positionbias.report.table import Table, as_frame
 from positionbias.text.statistics import collection_rows
@@ -84,7 +84,7 @@ def _table_html(table: Table) -> str:
 
 def frames_of(study: Study) -> dict[str, pandas.DataFrame]:
     """Return every table of the page about a study, by name, with unrounded values."""
-    return {name: as_frame(table) for name, table in report_tables(study).items()}
+    return {name: as_frame(table) for name, table in tables_of(study).items()}
 
 
 def figures_of(study: Study) -> dict[str, Figure]:
@@ -98,18 +98,18 @@ def figure_of(study: Study, name: str | None) -> Figure:
     Raises:
         SettingError: there is none.
     """
-    there = drawings_of(study)
-    draw = there.get(next(iter(there), "") if name is None else name)
-    if draw is None:
-        if not there:
-            raise SettingError(
-                "plot: wanted results with a figure; found none; see to_frames() for their tables"
-            )
+    drawings = drawings_of(study)
+    if not drawings:
         raise SettingError(
-            f"plot: wanted one of {', '.join(there)}; found {name!r}; "
-            f"{or_closest(name, there, 'give one of these')}"
+            "plot: wanted results with a figure; found none; see to_frames() for their tables"
         )
-    return draw()
+    name = next(iter(drawings)) if name is None else name
+    if name not in drawings:
+        raise SettingError(
+            f"plot: wanted one of {', '.join(drawings)}; found {name!r}; "
+            f"{or_closest(name, drawings, 'give one of these')}"
+        )
+    return drawings[name]()
 
 
 def save(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
@@ -159,11 +159,13 @@ def study_of(outcome: Any, place: Path = Path()) -> Study:
         if isinstance(outcome, Measurements)
         else _manifest_of_artefact(outcome, place)
     )
-    title, rows = manifest.name or place.name, rows_of(outcome)
-    more = {} if rows is None else {"rows": rows}
-    if rows is not None and (values := getattr(outcome, "values", None)) is not None:
-        more["values"] = values
-    return Study(title, manifest, **more, place=place)
+    rows, values = rows_of(outcome), getattr(outcome, "values", None)
+    return Study(
+        manifest,
+        of_rows.frame([]) if rows is None else rows,
+        of_rows.NO_VALUES if values is None else values,
+        place,
+    )
 
 
 def rows_of(outcome: Any) -> pandas.DataFrame | None:
@@ -182,20 +184,13 @@ def rows_of(outcome: Any) -> pandas.DataFrame | None:
 def _manifest_of_artefact(outcome: Any, place: Path) -> Manifest:
     # a plan, and what went into a pipe, have none
     path: Path | None = getattr(outcome, "path", None)
-    made = manifest_if_any(path) if path is not None else None
-    if path is None or made is None:
-        rows = rows_of(outcome)
-        names = [] if rows is None else list(rows["collection"])
-        name = path.name if path is not None else next(iter(names), "")
-        return Manifest(
-            kind="results",
-            name=name,
-            command="",
-            versions=package_versions(),
-            provenance=provenance(),
-        )
-    inputs = (input_ref(made.kind, path, made.checksum, artefact=place),)
-    return replace(made, kind="results", inputs=inputs, content={}, files=None)
+    if path is not None and (made := manifest_if_any(path)) is not None:
+        inputs = (input_ref(made.kind, path, made.checksum, artefact=place),)
+        return replace(made, kind="results", inputs=inputs, content={}, files=None)
+    rows = rows_of(outcome)
+    names = [] if rows is None else list(rows["collection"])
+    name = path.name if path is not None else next(iter(names), "")
+    return Manifest("results", name, "", versions=package_versions(), provenance=provenance())
 
 
 def json_of(outcome: Any) -> JsonObject:

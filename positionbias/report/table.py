@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,6 @@ from positionbias.core.formatting import (
     NBSP,
     as_form,
     decimal,
-    interval,
     plural,
     with_interval,
 )
@@ -31,7 +30,7 @@ from positionbias.core.records import Interval
 from positionbias.core.seal import MANIFEST
 from positionbias.core.terminal import line_width, neutral, shown_width, words_of, wrap
 from positionbias.evaluation.answers import is_significant
-from positionbias.report.record import Record, bounds_of, formatted, records_of, said
+from positionbias.report.record import Record, bounds_of, records_of, said
 
 DOUBTFUL, MARK = "†", "‡"  # of a significant difference: before and after the correction
 P_NOTE = (
@@ -73,9 +72,9 @@ def number_cell(
     side = max(shown - scale * bounds.low, scale * bounds.high - shown)
     digit = 10**-places
     half = math.ceil(side / digit - 1e-6) * digit if math.isfinite(side) else side
-    ends = interval(bounds, as_percent=percent, places=places, sign=form.startswith("+"))
     near = f"{brief.removesuffix(unit)}{NBSP}±{NBSP}{decimal(half, places)}{unit}"
-    return Cell(with_interval(brief, ends), value, bounds.low, bounds.high, letters, near)
+    text = with_interval(brief, bounds, form)
+    return Cell(text, value, bounds.low, bounds.high, letters, near)
 
 
 class Column(NamedTuple):
@@ -98,15 +97,16 @@ class Column(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Table:
     """Title, columns, rows, notes. The first ``stub`` columns name the row; ``name`` is the file's
-    name.
+    name. On the page a ``folded`` one opens on request, and on paper.
     """
 
     name: str
     title: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
-    notes: Sequence[str] = field(default_factory=tuple)
+    notes: Sequence[str] = ()
     stub: int = 1
+    folded: bool = False
 
     def only(self, columns: Sequence[int]) -> Table:
         """Return some columns."""
@@ -155,7 +155,7 @@ class Value:
         form: str = getattr(row, "form", "") if own else ""
         form = form or self.form
         if form in (",", "p"):
-            return Cell(formatted(shown, form), int(shown) if form == "," else shown)
+            return Cell(as_form(shown, form), int(shown) if form == "," else shown)
         letters = ""
         if form.endswith("%") or row.unit == "share":
             form = "+.1%" if form.startswith("+") else ".1%"

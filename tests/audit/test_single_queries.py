@@ -25,8 +25,8 @@ from tests.tiny import planted
 def queries_in(place: Path, *, texts: bool) -> Table:
     """The table of single queries of these results."""
     *_, last = build_sections(load_study(place), texts=texts)
-    assert (last.title, len(last.sheets)) == ("Which queries does it move most?", 1)
-    return last.sheets[0].table
+    assert (last.title, len(last.tables)) == ("Which queries does it move most?", 1)
+    return last.tables[0]
 
 
 def test_extremes_come_first_whatever_their_sign_then_five_of_all() -> None:

@@ -40,7 +40,7 @@ def test_a_study(collection, tmp_path, capsys):
     assert code == 0, err
     assert "What was found" in out
     assert "Trainings on original and on rotated test passages" in out
-    assert f"report: {tmp_path / 'study' / 'report.html'}" in err
+    assert f"written to {tmp_path / 'study' / 'report.html'}" in err
     page = (tmp_path / "study" / "report.html").read_text(encoding="utf-8")
     assert page.lstrip().startswith("<!DOCTYPE html>")
     assert {path.suffix for path in (tmp_path / "study" / "tables").iterdir()} >= {".csv", ".tex"}

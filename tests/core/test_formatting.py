@@ -10,7 +10,6 @@ from positionbias.core.formatting import (
     any_value,
     count,
     decimal,
-    interval,
     p_value,
     percent,
     slug,
@@ -46,12 +45,9 @@ def test_sign_is_given_to_what_is_not_zero() -> None:
 
 def test_interval_has_its_values_unit() -> None:
     bounds = Interval(-0.1004, -0.0716)
-    assert interval(bounds) == "[−0.100,\u00a0−0.072]"
-    assert (
-        with_interval(percent(-0.086), interval(bounds, as_percent=True))
-        == "−8.6\u00a0%\u00a0[−10.0,\u00a0−7.2]"
-    )
-    assert with_interval("0.395", interval(None)) == "0.395"
+    assert with_interval("−0.086", bounds) == "−0.086\u00a0[−0.100,\u00a0−0.072]"
+    assert with_interval(percent(-0.086), bounds, ".1%") == "−8.6\u00a0%\u00a0[−10.0,\u00a0−7.2]"
+    assert with_interval("0.395", None) == "0.395"
 
 
 @pytest.mark.parametrize(

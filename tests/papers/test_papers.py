@@ -50,5 +50,5 @@ def test_the_list_of_studies_and_the_reading_of_results_import_nothing_heavy(mod
 def test_what_is_of_no_paper_has_no_section_of_one() -> None:
     from positionbias.core.manifest import Manifest
 
-    nothing = Study("s", Manifest("results", "", ""))
+    nothing = Study(Manifest("results", "", ""))
     assert [section.anchor for section in build_sections(nothing)] == ["run"]

@@ -18,8 +18,8 @@ import pytest
 from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.rows import save
 from positionbias.report.figure import SERIES, Colour
-from positionbias.report.html import PAGE_COLOURS, report_tables, write_page
-from positionbias.report.page import load_study
+from positionbias.report.html import PAGE_COLOURS, write_page
+from positionbias.report.page import load_study, tables_of
 from positionbias.report.table import as_csv
 
 from . import invented, invented_audit
@@ -161,7 +161,7 @@ def test_every_table_is_there_as_csv_and_latex(measured: str, tmp_path: Path) ->
         for element in page.root.every("a")
         if "download" in element.attributes
     }
-    tables = report_tables(load_study(invented.save_measured(tmp_path / "rows")))
+    tables = tables_of(load_study(invented.save_measured(tmp_path / "rows")))
     assert sorted(links) == sorted(f"{name}.{form}" for name in tables for form in ("csv", "tex"))
     kind, data = links["comparisons.csv"].split(",", 1)
     assert kind == "data:text/csv;charset=utf-8"

@@ -13,8 +13,8 @@ from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.contamination.shown import (
     SHOWN,
 )
-from positionbias.report.html import report_tables, write_page
-from positionbias.report.page import load_study
+from positionbias.report.html import write_page
+from positionbias.report.page import load_study, tables_of
 from positionbias.report.table import Table
 
 from .contaminating import TEACHER, contaminated_study
@@ -39,7 +39,7 @@ def rows(saved: Path) -> DataFrame:
 
 @pytest.fixture(scope="module")
 def tables(saved: Path) -> dict[str, Table]:
-    return report_tables(load_study(saved))
+    return tables_of(load_study(saved))
 
 
 def texts(table: Table) -> list[list[str]]:

@@ -24,8 +24,8 @@ from positionbias.papers.leakage import (
 )
 from positionbias.papers.leakage.measured import PUBLISHED
 from positionbias.papers.leakage.shown import SHOWN, SIZES_FIGURE
-from positionbias.report.html import report_tables, write_page
-from positionbias.report.page import load_study
+from positionbias.report.html import write_page
+from positionbias.report.page import load_study, tables_of
 from positionbias.report.table import Table, as_csv, as_latex, as_text
 
 VARIANTS = ("no leakage", "MSM leakage", "test leakage")
@@ -94,7 +94,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tables(saved: Path) -> dict[str, Table]:
-    return report_tables(load_study(saved))
+    return tables_of(load_study(saved))
 
 
 def texts(table: Table) -> list[list[str]]:
