@@ -130,7 +130,9 @@ class Reranker(pyterrier.Transformer):
         parts = [inp.iloc[:0].assign(score=np.array([], float), rank=np.array([], int))]
         for group, scores in zip(groups, self._scores(groups), strict=True):
             ids = [identifier(docno, "docno") for docno in group["docno"]]
-            order, values = ranked(self._checkpoint.name, str(group["qid"].iloc[0]), ids, scores)
+            order, values = ranked(
+                f"run {self._checkpoint.name!r}", str(group["qid"].iloc[0]), ids, scores
+            )
             lowered = strictly_decreasing(values).astype(float)
             parts.append(group.iloc[order].assign(score=lowered, rank=range(len(order))))
         return pandas.concat(parts[1:] or parts, ignore_index=True)

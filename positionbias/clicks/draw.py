@@ -78,7 +78,7 @@ def draw_block(
     Raises:
         InputError: candidates with an unknown query or passage, or an unreadable run.
     """
-    known, rankings = judged(clicks), list(lines.ranked().each())
+    known, rankings = judged(clicks), list(lines.rankings())
     query_ids = pa.array([ranking.query_id for ranking in rankings], pa.string())
     unknown = query_ids.filter(pc.invert(pc.is_in(query_ids, known.query_ids)))
     if len(unknown):

@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -22,16 +22,16 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
 from positionbias.core.json_text import NAME, JsonObject
-from positionbias.core.manifest import Manifest, package_versions, provenance, write_manifest
+from positionbias.core.manifest import Manifest, write_counted
 from positionbias.core.publish import atomic_folder, resumable_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.seal import CACHE, MANIFEST, verified
+from positionbias.core.seal import CACHE, verified
 from positionbias.core.shards import (
-    CHECKSUM_MODULUS,
     PASSAGES,
     ArrowFiles,
     RowWriter,
     Shard,
+    checksum_text,
     encoded_batches,
     rows_checksum,
     write_rows,
@@ -223,18 +223,17 @@ class CollectionWriter:
                 judgement of one.
         """
         splits = {name: split.close() for name, split in self._splits.items()}
-        count, checksum = self._passages.count, self._passages.checksum
-        passages, index = f"{checksum % CHECKSUM_MODULUS:032x}", self.folder / INDEX
+        passages, index = self._passages, self.folder / INDEX
         if not self._indexed:
             build_index([*map(self.shard_path, range(self._shards))], index, self._map_shards)
-        absent = self._absent(PassageIndex(index, count), allow_absent)
+        absent = self._absent(PassageIndex(index, passages.count), allow_absent)
         # the split's name counts: a query that moves from one split to another changes the
         # collection
-        checksum += rows_checksum((name, split.checksum) for name, split in splits.items())
-        content = {
-            "checksum": f"{checksum % CHECKSUM_MODULUS:032x}",
-            "passages_checksum": passages,
-            "passages": count,
+        named = rows_checksum((name, split.checksum) for name, split in splits.items())
+        counted: JsonObject = {
+            "checksum": checksum_text([passages.checksum, named]),
+            "passages_checksum": checksum_text([passages.checksum]),
+            "passages": passages.count,
             "shards": self._shards,
             "splits": {
                 # most splits have one judgement set
@@ -242,15 +241,8 @@ class CollectionWriter:
                 for name, split in splits.items()
             },
             **({"absent": absent} if absent else {}),
-            **manifest.content,
         }
-        made = replace(
-            manifest,
-            content=content,
-            versions={**package_versions("pyarrow"), **manifest.versions},
-            provenance=provenance(**manifest.provenance),
-        )
-        write_manifest(self.folder / MANIFEST, made)
+        write_counted(self.folder, manifest, counted)
         self.finished = True
 
     def _absent(self, index: PassageIndex, allow: bool) -> dict[str, dict[str, int]]:
@@ -349,10 +341,9 @@ class SplitWriter:
         if not self._checked:
             self._check()
         rows = {kind: shard.count for kind, shard in made.items()}
-        checksum = sum(shard.checksum for shard in made.values())
         return SplitFacts(
             **{kind: rows.pop(kind, 0) for kind in ("queries", "qrels", "answers")},
-            checksum=f"{checksum % CHECKSUM_MODULUS:032x}",
+            checksum=checksum_text(shard.checksum for shard in made.values()),
             qrels_sets={kind.removeprefix("qrels."): count for kind, count in rows.items()},
         )
 

@@ -1,11 +1,15 @@
-"""Runs and judgements from the forms of other packages: ids, and rows of frames and dicts."""
+"""Runs and judgements in the forms of others: rows of frames and dicts, and files of columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from gzip import GzipFile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.publish import atomic_file
 from positionbias.core.records import identifier
 
 if TYPE_CHECKING:
@@ -29,26 +33,19 @@ def ir_measures_library() -> Any:
     return ir_measures
 
 
-def _check_frame(frame: Any, source: str) -> None:
-    """Check that an object is a data frame.
-
-    Raises:
-        InputError: it is not.
-    """
-    if not hasattr(frame, "columns") or not hasattr(frame, "itertuples"):
-        raise bad_input(
-            source, wanted="a pandas data frame", found=type(frame).__name__, do="convert it"
-        )
+Rows = Iterator[tuple[str, list[str], list[Any]]]
 
 
-def frame_rows(frame: Any, value: str, source: str) -> Iterator[tuple[str, str, Any]]:
-    """Yield the query id, passage id and ``value`` ("score" or "grade") of a data frame's rows; its
-    columns have our names, ir_measures' or PyTerrier's.
+def frame_rows(frame: Any, value: str, source: str) -> Rows:
+    """Yield the query id, passage ids and ``value`` ("score" or "grade") of each query of a data
+    frame; its columns have our names, ir_measures' or PyTerrier's.
 
     Raises:
         InputError: not a data frame, a missing column, or an id that ``identifier`` refuses.
     """
-    _check_frame(frame, source)
+    if not hasattr(frame, "columns") or not hasattr(frame, "itertuples"):
+        found = type(frame).__name__
+        raise bad_input(source, wanted="a pandas data frame", found=found, do="convert it")
     columns = []
     for names in (_NAMES["query_id"], _NAMES["passage_id"], _NAMES[value]):
         known = [name for name in names if name in frame.columns]
@@ -60,28 +57,59 @@ def frame_rows(frame: Any, value: str, source: str) -> Iterator[tuple[str, str, 
                 do="rename the frame's columns",
             )
         columns.append(frame[known[0]].tolist())
+    rows: dict[str, tuple[list[str], list[Any]]] = {}
     for query_id, passage_id, item in zip(*columns, strict=True):
-        yield identifier(query_id, source), identifier(passage_id, source), item
+        passage_ids, values = rows.setdefault(identifier(query_id, source), ([], []))
+        passage_ids.append(identifier(passage_id, source))
+        values.append(item)
+    return ((query_id, *row) for query_id, row in rows.items())
 
 
-def rows_by_query(
-    table: object, source: str, values: str
-) -> Iterator[tuple[str, list[str], list[Any]]]:
-    """Yield the query id, passage ids and values of each query of ``{query: {passage: value}}``.
+def mapping_rows(table: object, value: str, source: str) -> Rows:
+    """Yield what ``frame_rows`` does of ``{query: {passage: value}}``.
 
     Raises:
         InputError: another structure, or an id that ``identifier`` refuses.
     """
-    rows = table.values() if isinstance(table, Mapping) else [None]
-    if not isinstance(table, Mapping) or not all(isinstance(row, Mapping) for row in rows):
-        found = type(table).__name__ + (" of other values" if isinstance(table, Mapping) else "")
+    known = isinstance(table, Mapping)
+    if not isinstance(table, Mapping) or not all(isinstance(x, Mapping) for x in table.values()):
+        found = type(table).__name__ + (" of other values" if known else "")
         raise InputError(
-            f"{source}: wanted {{query: {{passage: {values}}}}}; found {found}; frames and files "
+            f"{source}: wanted {{query: {{passage: {value}}}}}; found {found}; frames and files "
             "have constructors of their own"
         )
     for query_id, row in table.items():
         passage_ids = [identifier(passage_id, source) for passage_id in row]
         yield identifier(query_id, source), passage_ids, list(row.values())
+
+
+def write_columns(
+    path: Path | str,
+    blocks: Iterable[tuple[Iterable[str], str]],
+    source: object,
+    *,
+    overwrite: bool,
+) -> None:
+    """Write lines of columns, given by blocks with the ids in them, gzipped if the name ends in
+    ``.gz``: without name and time, so that the bytes depend only on the content.
+
+    Raises:
+        InputError: an id that is empty or has a space, which columns cannot express.
+        OutputExistsError: ``path`` exists and ``overwrite`` is false.
+    """
+    with ExitStack() as opened:
+        partial = opened.enter_context(atomic_file(path, overwrite=overwrite))
+        raw: Any = opened.enter_context(open(partial, "wb"))
+        if partial.suffix == ".gz":
+            raw = opened.enter_context(GzipFile("", "wb", fileobj=raw, mtime=0))
+        for ids, text in blocks:
+            for item in ids:
+                if item.split() != [item]:
+                    raise InputError(
+                        f"{source}: wanted ids without spaces; found {item!r}; rename it in the "
+                        "collection"
+                    )
+            raw.write(text.encode())
 
 
 def in_form(frame: pandas.DataFrame, form: Form) -> pandas.DataFrame:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import codecs
 import errno
-import gzip
 import hashlib
 import io
 import json
@@ -309,19 +308,6 @@ def _first_undecodable(path: Path | str) -> tuple[int, int] | None:
             if not data:
                 return None
             line += data.count(b"\n")
-
-
-@contextmanager
-def byte_writer(path: Path | str, *, compress: bool) -> Iterator[IO[bytes]]:
-    """Open a file for writing bytes; ``compress`` gzips without name and time, so the bytes depend
-    only on the content.
-    """
-    with open(path, "wb") as raw:
-        if compress:
-            with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
-                yield packed  # type: ignore[misc]
-        else:
-            yield raw
 
 
 def read_json(path: Path | str, *, what: str = "a JSON file") -> Any:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
@@ -23,27 +23,19 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.ipc as ipc
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.json_text import Count, JsonObject, read_as
-from positionbias.core.manifest import (
-    Manifest,
-    manifest_path,
-    package_versions,
-    provenance,
-    read_manifest,
-    write_manifest,
-)
-from positionbias.core.seal import AGAIN, MANIFEST
+from positionbias.core.manifest import Manifest, manifest_path, read_manifest, write_counted
+from positionbias.core.seal import AGAIN
 from positionbias.core.shards import (
-    CHECKSUM_MODULUS,
     ArrowFiles,
     Shard,
     check_count,
-    rows_checksum,
+    checksum_text,
     shard_files,
+    write_rows,
 )
 from positionbias.core.steps import MapShards, make_shards
 
@@ -228,48 +220,33 @@ def write_groups(
             than passages.
     """
     (folder / "groups").mkdir(parents=True, exist_ok=True)
-    count = checksum = shards = 0
-    for facts in make_shards(
-        Shard,
-        partial(_make, groups_of),
-        items,
-        lambda index: folder / "groups" / f"{index:05d}.arrow",
-        map_shards,
-    ):
-        count, checksum, shards = count + facts.count, checksum + facts.checksum, shards + 1
-    counted = {
-        "checksum": f"{checksum % CHECKSUM_MODULUS:032x}",
-        "groups": count,
-        "shards": shards,
-        "splits": list(splits),
-        **manifest.content,
-        **content(),
-    }
-    made = replace(
-        manifest,
-        content=counted,
-        versions=package_versions("pyarrow"),
-        provenance=provenance(**manifest.provenance),
+    shards = list(
+        make_shards(
+            Shard,
+            partial(_make, groups_of),
+            items,
+            lambda index: folder / "groups" / f"{index:05d}.arrow",
+            map_shards,
+        )
     )
-    write_manifest(folder / MANIFEST, made)
+    count = sum(shard.count for shard in shards)
+    counted: JsonObject = {
+        "checksum": checksum_text(shard.checksum for shard in shards),
+        "groups": count,
+        "shards": len(shards),
+        "splits": list(splits),
+    }
+    write_counted(folder, manifest, {**counted, **content()})
     return count
 
 
 def _make(groups_of: Callable[[Any], Iterable[TrainingGroup]], item: Any, path: Path) -> Shard:
-    count = checksum = 0
     groups = iter(groups_of(item))
-    with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, _GROUPS) as writer:
-        while rows := list(islice(groups, _BATCH)):
-            for group in rows:
-                _check(group)
-            columns = zip(zip(*rows, strict=True), _GROUPS.types, strict=True)
-            arrays = [pa.array(column, type_) for column, type_ in columns]
-            writer.write_batch(pa.record_batch(arrays, schema=_GROUPS))
-            count, checksum = count + len(rows), checksum + rows_checksum(rows)
-    return Shard(count, checksum % CHECKSUM_MODULUS)
+    batches = iter(lambda: list(islice(groups, _BATCH)), [])
+    return write_rows(path, _GROUPS, (zip(*map(_checked, rows), strict=True) for rows in batches))
 
 
-def _check(group: TrainingGroup) -> None:
+def _checked(group: TrainingGroup) -> TrainingGroup:
     for passage_id, score in zip(group.passage_ids, group.teacher_scores or (), strict=False):
         if not math.isfinite(score):
             raise InputError(
@@ -284,3 +261,4 @@ def _check(group: TrainingGroup) -> None:
             f"many labels and scores; found {size} passages, {given[0]} labels, {given[1]} scores; "
             "fix the training set"
         )
+    return group

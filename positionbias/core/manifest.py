@@ -206,6 +206,19 @@ def write_manifest(path: Path | str, manifest: Manifest) -> None:
     write_json(path, {**record, "digest": manifest_digest(record)})
 
 
+def write_counted(folder: Path, manifest: Manifest, counted: JsonObject) -> None:
+    """Write the manifest of rows in Arrow files into their folder, with what was ``counted`` before
+    its own content, and the facts of this machine.
+    """
+    made = replace(
+        manifest,
+        content={**counted, **manifest.content},
+        versions={**package_versions("pyarrow"), **manifest.versions},
+        provenance=provenance(**manifest.provenance),
+    )
+    write_manifest(folder / MANIFEST, made)
+
+
 def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
     """Read an artefact's manifest, and check that its files exist and have the right size; with
     ``kind``, also its kind.

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import pandas
 
 from positionbias.core.blocks import file_lines
-from positionbias.core.errors import InputError, bad_input
+from positionbias.core.errors import bad_input
 from positionbias.core.exchange import (
     Form,
+    Rows,
     frame_rows,
     in_form,
     ir_measures_library,
-    rows_by_query,
+    mapping_rows,
+    write_columns,
 )
-from positionbias.core.files import byte_writer
 from positionbias.core.places import Place, input_place, output_place
-from positionbias.core.publish import atomic_file
 from positionbias.core.records import HIGHEST_GRADE, Qrel
 
 if TYPE_CHECKING:
@@ -33,10 +33,7 @@ if TYPE_CHECKING:
 BEIR_HEADER = ("query-id", "corpus-id", "score")
 
 
-# in words, the number of columns, and where query, passage and grade stand
-_Columns = tuple[str, int, tuple[int, int, int]]
-_TREC: _Columns = ("four columns: query iteration passage grade", 4, (0, 2, 3))
-_BEIR: _Columns = (f"three columns: {' '.join(BEIR_HEADER)}", 3, (0, 1, 2))
+_TREC: tuple[str, ...] = ("query", "iteration", "passage", "grade")
 
 
 class Qrels(list[Qrel]):
@@ -69,28 +66,14 @@ class Qrels(list[Qrel]):
         self, judgements: Iterable[Qrel] | Mapping[str, Mapping[str, int]] = (), /
     ) -> None:
         if isinstance(judgements, Mapping):
-            by_query = rows_by_query(judgements, "Qrels", "grade")
-            rows = (
-                (query_id, *pair) for query_id, *row in by_query for pair in zip(*row, strict=True)
-            )
-            judgements = _qrels_of(rows, "Qrels")
+            judgements = _qrels_of(mapping_rows(judgements, "grade", "Qrels"), "Qrels")
         if not isinstance(judgements, Iterable):
-            found = type(judgements).__name__
-            raise bad_input(
-                "Qrels",
-                wanted="records of Qrel, or {query: {passage: grade}}",
-                found=found,
-                do="give these",
-            )
+            wanted, found = "records of Qrel, or {query: {passage: grade}}", type(judgements)
+            raise bad_input("Qrels", wanted=wanted, found=found.__name__, do="give these")
         super().__init__(judgements)
         if others := {*map(type, self)} - {Qrel}:
-            found = f"records of {others.pop().__name__}"
-            raise bad_input(
-                "Qrels",
-                wanted="records of Qrel",
-                found=found,
-                do="use from_frame or from_file",
-            )
+            found, do = f"records of {others.pop().__name__}", "use from_frame or from_file"
+            raise bad_input("Qrels", wanted="records of Qrel", found=found, do=do)
 
     def __repr__(self) -> str:
         return f"Qrels({len({qrel.query_id for qrel in self}):,} queries, {len(self):,} judgements)"
@@ -126,7 +109,8 @@ class Qrels(list[Qrel]):
             ... ).to_dict()
             {'q1': {'p1': 1}}
         """
-        return cls(_qrels_of(frame_rows(frame, "grade", "Qrels.from_frame"), "Qrels.from_frame"))
+        source = "Qrels.from_frame"
+        return cls(_qrels_of(frame_rows(frame, "grade", source), source))
 
     def to_dict(self) -> dict[str, dict[str, int]]:
         """Return ``{query: {passage: grade}}``."""
@@ -164,16 +148,39 @@ class Qrels(list[Qrel]):
         return place
 
 
-def _qrels_of(rows: Iterable[tuple[str, str, Any]], source: str) -> Iterable[Qrel]:
-    """Return checked records of queries, passages and grades."""
-    records: dict[tuple[str, str], Qrel] = {}
-    for query_id, passage_id, grade in rows:
-        if (query_id, passage_id) in records:
-            again = f"passage {passage_id!r} of query {query_id!r} again"
-            raise bad_input(source, wanted="each pair judged once", found=again, do="drop one")
-        record = Qrel(query_id, passage_id, _grade(grade, source, "convert it"))
-        records[query_id, passage_id] = record
-    return records.values()
+def _qrels_of(rows: Rows, source: str) -> list[Qrel]:
+    """Return the records of each query's passages and grades, checked."""
+    pairs = ((None, query_id, *pair) for query_id, *row in rows for pair in zip(*row, strict=True))
+    return _checked(pairs, source, "convert it")
+
+
+def _checked(
+    rows: Iterable[tuple[int | None, str, str, Any]], source: Path | str, do: str
+) -> list[Qrel]:
+    """Return the records of numbered lines or of other rows.
+
+    Raises:
+        InputError: a grade that is no whole number, or a pair judged twice.
+    """
+    lines: dict[tuple[str, str], int | None] = {}
+    qrels = []
+    for line, query_id, passage_id, value in rows:
+        try:
+            grade = int(value)
+        except (TypeError, ValueError, OverflowError):
+            grade = HIGHEST_GRADE + 1
+        if abs(grade) > HIGHEST_GRADE or (not isinstance(value, str) and grade != value):
+            wanted = f"a whole number up to {HIGHEST_GRADE:,} as grade"
+            raise bad_input(source, line=line, wanted=wanted, found=repr(value), do=do)
+        if (query_id, passage_id) in lines:
+            first = lines[query_id, passage_id]
+            found = f"passage {passage_id!r} of query {query_id!r} again"
+            found += f", first at line {first}" if first else ""
+            wanted = "each pair judged once"
+            raise bad_input(source, line=line, wanted=wanted, found=found, do="drop one")
+        lines[query_id, passage_id] = line
+        qrels.append(Qrel(query_id, passage_id, grade))
+    return qrels
 
 
 def read_qrels(path: Path | str) -> list[Qrel]:
@@ -189,47 +196,27 @@ def read_qrels(path: Path | str) -> list[Qrel]:
 
 def parse_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> list[Qrel]:
     """Parse numbered lines as ``read_qrels`` does; messages name ``source``."""
-    columns, first_line = _TREC, dict[tuple[str, str], int]()
-    qrels = []
-    for number, line in lines:
-        line = line.removeprefix("\ufeff") if number == 1 else line
-        if number == 1 and tuple(line.split()) == BEIR_HEADER:
-            columns = _BEIR
-        elif line.strip():
-            qrel = _parse(source, number, line, columns)
-            if (first := first_line.setdefault(qrel[:2], number)) != number:
-                again = f"passage {qrel.passage_id!r} of query {qrel.query_id!r} again"
-                raise bad_input(
-                    source,
-                    line=number,
-                    wanted="each pair judged once",
-                    found=f"{again}, first at line {first}",
-                    do="drop one of the lines",
-                )
-            qrels.append(qrel)
-    if not qrels:
-        raise bad_input(source, wanted=columns[0], found="an empty file", do="check the path")
+    do = "fix or drop the line"
+    if not (qrels := _checked(_rows(lines, source, do), source, do)):
+        wanted = f"four columns: {' '.join(_TREC)}"
+        raise bad_input(source, wanted=wanted, found="an empty file", do="check the path")
     return qrels
 
 
-def _parse(source: Path | str, number: int, line: str, form: _Columns) -> Qrel:
-    (wanted, width, places), columns, do = form, line.split(), "fix or drop the line"
-    if len(columns) != width:
-        found = f"{len(columns)} columns"
-        raise bad_input(source, line=number, wanted=wanted, found=found, do=do)
-    query_id, passage_id, grade = (columns[place] for place in places)
-    return Qrel(query_id, passage_id, _grade(grade, source, do, number))
-
-
-def _grade(value: Any, source: Path | str, do: str, line: int | None = None) -> int:
-    try:
-        grade = int(value)
-    except (TypeError, ValueError, OverflowError):
-        grade = HIGHEST_GRADE + 1
-    if abs(grade) > HIGHEST_GRADE or (not isinstance(value, str) and grade != value):
-        wanted = f"a whole number up to {HIGHEST_GRADE:,} as grade"
-        raise bad_input(source, line=line, wanted=wanted, found=repr(value), do=do)
-    return grade
+def _rows(
+    lines: Iterable[tuple[int, str]], source: Path | str, do: str
+) -> Iterator[tuple[int, str, str, str]]:
+    """Yield the number, query, passage and grade of each line with content."""
+    names, width = _TREC, "four"
+    for number, line in lines:
+        columns = (line.removeprefix("\ufeff") if number == 1 else line).split()
+        if number == 1 and tuple(columns) == BEIR_HEADER:
+            names, width = BEIR_HEADER, "three"
+        elif columns:
+            if len(columns) != len(names):
+                wanted, found = f"{width} columns: {' '.join(names)}", f"{len(columns)} columns"
+                raise bad_input(source, line=number, wanted=wanted, found=found, do=do)
+            yield number, columns[0], columns[-2], columns[-1]
 
 
 def write_qrels(
@@ -242,18 +229,6 @@ def write_qrels(
         InputError: an id that is empty or has a space, which this form cannot express.
         OutputExistsError: ``path`` exists and ``overwrite`` is false.
     """
-    path = Path(path)
-    with (
-        atomic_file(path, overwrite=overwrite) as partial,
-        byte_writer(partial, compress=path.suffix == ".gz") as raw,
-    ):
-        for qrel in qrels:
-            for item in (qrel.query_id, qrel.passage_id):
-                if item.split() != [item]:
-                    raise InputError(
-                        f"{path}: wanted ids without spaces; found {item!r}; rename it in the "
-                        "collection"
-                    )
-            raw.write(
-                separator.join((qrel.query_id, "0", qrel.passage_id, f"{qrel.grade}\n")).encode()
-            )
+    rows = ((q.query_id, "0", q.passage_id, str(q.grade)) for q in qrels)
+    blocks = (((row[0], row[2]), f"{separator.join(row)}\n") for row in rows)
+    write_columns(path, blocks, path, overwrite=overwrite)

@@ -5,9 +5,10 @@ Scores are rounded to float32, ordered from high to low, equal scores by passage
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,68 +23,66 @@ class Ranking(NamedTuple):
     scores: np.ndarray
 
 
-def order_by_score(passage_ids: Sequence[str], scores: np.ndarray) -> np.ndarray:
-    """Return the indices in rank order: float32 score descending, then id descending."""
+def order_by_score(
+    passages: Sequence[Any] | np.ndarray, scores: np.ndarray, names: Sequence[str] = ()
+) -> np.ndarray:
+    """Return the indices in rank order: float32 score descending, then id descending. Passages are
+    ids, or with ``names`` their positions in these.
+    """
     rounded = np.asarray(scores, dtype=np.float32)
     order = np.argsort(-rounded, kind="stable")
     in_order = rounded[order]
-    breaks = np.flatnonzero(np.append(True, in_order[1:] != in_order[:-1])[: len(order)])
-    ends = np.append(breaks[1:], len(order))
-    for start, end in zip(
-        breaks[tied := ends - breaks > 1].tolist(), ends[tied].tolist(), strict=True
-    ):
-        order[start:end] = sorted(
-            order[start:end].tolist(), key=passage_ids.__getitem__, reverse=True
-        )
+    ties = np.flatnonzero(in_order[1:] == in_order[:-1])
+    apart = np.flatnonzero(ties[1:] > ties[:-1] + 1)
+    firsts, lasts = [*ties[:1], *ties[apart + 1]], [*ties[apart], *ties[-1:]]
+    for first, last in zip(firsts, lasts, strict=True):
+        tied = order[first : last + 2].tolist()
+        ids = {place: names[passages[place]] if names else passages[place] for place in tied}
+        order[first : last + 2] = sorted(tied, key=ids.__getitem__, reverse=True)
     return order
 
 
 def ranked(
-    name: str, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rank order, and the scores in it; refuse repeated passages."""
-    if len(set(passage_ids)) != len(passage_ids):
-        seen: set[str] = set()
-        twice = next(
-            p
-            for p in passage_ids
-            if p in seen or seen.add(p)  # type: ignore[func-returns-value]
-        )
-        raise InputError(
-            f"run {name!r}: wanted each passage once a query; found {twice!r} twice for query "
-            f"{query_id!r}; drop one"
-        )
-    return ordered(name, query_id, passage_ids, scores)
-
-
-def ordered(
-    name: str,
+    source: Path | str,
     query_id: str,
-    passage_ids: Sequence[str],
+    passages: Sequence[Any] | np.ndarray,
     scores: Sequence[float] | np.ndarray,
     *,
+    names: Sequence[str] = (),
     missing: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rank order, and the scores in it. With ``missing`` a NaN is a missing score,
-    behind the others in the given order.
+    """Return the rank order of a query's passages, ids or with ``names`` their positions in these,
+    and the scores in it. With ``missing`` a NaN is a missing score, behind the others in the given
+    order.
 
     Raises:
-        InputError: a score that is not a finite number.
+        InputError: a repeated passage, or a score that is not a finite number.
     """
     found = ""
     try:
         with np.errstate(over="ignore"):  # overflow becomes infinite and is refused below
             values = np.asarray(scores, dtype=np.float32)
-        if not (finite := np.isfinite(values) | (np.isnan(values) & missing)).all():
+        finite = np.isfinite(values) | np.isnan(values) if missing else np.isfinite(values)
+        if not finite.all():
             place = int(finite.argmin())
-            found = f"{values[place]} for passage {passage_ids[place]!r} of query {query_id!r}"
+            passage_id = names[passages[place]] if names else passages[place]
+            found = f"{values[place]} for passage {passage_id!r} of query {query_id!r}"
     except (TypeError, ValueError):
         found = f"what is no number for query {query_id!r}"
     if found:
         raise InputError(
-            f"run {name!r}: wanted finite scores; found {found}; check the system that made it"
+            f"{source}: wanted finite scores; found {found}; check the system that made it"
         )
-    order = order_by_score(passage_ids, values)
+    # a set of texts, and differences of numbers, are the quickest
+    if not np.diff(np.sort(passages)).all() if names else len(set(passages)) < len(passages):
+        twice, _ = Counter(passages).most_common(1)[0]
+        raise InputError(
+            f"{source}: wanted each passage once a query; found "
+            f"{(names[twice] if names else twice)!r} twice for query {query_id!r}; drop one"
+        )
+    if (values[1:] < values[:-1]).all():
+        return np.arange(len(values)), values
+    order = order_by_score(passages, values, names)
     return order, values[order]
 
 

@@ -21,12 +21,12 @@ from positionbias.core.exchange import (
     frame_rows,
     in_form,
     ir_measures_library,
-    rows_by_query,
+    mapping_rows,
 )
 from positionbias.core.places import Place, input_place, output_place
-from positionbias.core.rank_order import Ranking, ordered, ranked
+from positionbias.core.rank_order import Ranking, ranked
 from positionbias.core.run_files import (
-    Rankings,
+    Index,
     read_lines,
     strictly_decreasing,
     write_rankings,
@@ -75,18 +75,18 @@ class Run(Mapping[str, Ranking]):
         self, given: Any, rankings: Iterable[_Scored] | None = None, /, *, name: str = "run"
     ) -> None:
         if rankings is None:
-            rankings = rows_by_query(given, "Run", "score")
+            rankings = mapping_rows(given, "score", "Run")
         else:
             name = given
             check_type("Run: rankings", rankings, Iterable, "(query, passages, scores) triples")
         check_type("Run: name", name, str, "a text")
         self.name = name
         self._vocabulary: list[str] = []
-        self._index: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        self._index: Index = {}
         numbers: dict[str, int] = {}
         for query_id, passage_ids, scores in rankings:
             self._refuse_known(query_id)
-            order, values = ranked(name, query_id, passage_ids, scores)
+            order, values = ranked(f"run {name!r}", query_id, passage_ids, scores)
             in_order = map(passage_ids.__getitem__, order.tolist())
             ids = [numbers.setdefault(passage_id, len(numbers)) for passage_id in in_order]
             self._index[query_id] = (np.array(ids, np.int32), values)
@@ -129,12 +129,7 @@ class Run(Mapping[str, Ranking]):
             >>> pb.Run.from_frame(frame)["q1"].passage_ids
             ['p2', 'p1']
         """
-        rows: dict[str, tuple[list[str], list[float]]] = {}
-        for query_id, passage_id, score in frame_rows(frame, "score", "Run.from_frame"):
-            passages, scores = rows.setdefault(query_id, ([], []))
-            passages.append(passage_id)
-            scores.append(score)
-        return cls(name, ((query_id, *columns) for query_id, columns in rows.items()))
+        return cls(name, frame_rows(frame, "score", "Run.from_frame"))
 
     @classmethod
     def of_rows(
@@ -171,12 +166,6 @@ class Run(Mapping[str, Ranking]):
                 f"run {self.name!r}: wanted each query once; found query {query_id!r} twice; merge "
                 "its lines"
             )
-
-    @classmethod
-    def _of(cls, name: str, rankings: Rankings) -> Run:
-        run = cls(name, ())
-        run._vocabulary, run._index = rankings
-        return run
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return ``{query: {passage: score}}``, best first and strictly decreasing."""
@@ -292,8 +281,14 @@ class Run(Mapping[str, Ranking]):
         run = Run(name, ())
         run._vocabulary = self._vocabulary
         for query_id, (numbers, _) in self._index.items():
-            ids = [self._vocabulary[i] for i in numbers]
-            order, values = ordered(name, query_id, ids, scores[query_id], missing=missing)
+            order, values = ranked(
+                f"run {name!r}",
+                query_id,
+                numbers,
+                scores[query_id],
+                names=self._vocabulary,
+                missing=missing,
+            )
             run._index[query_id] = (numbers[order], values)
         return run
 
@@ -332,7 +327,9 @@ def read_run(path: Path | str, name: str | None = None) -> Run:
         InputError: a malformed line (numbered), an empty file, a repeated pair.
     """
     lines = read_lines(path)
-    return Run._of(name or lines.name, lines.ranked(together=False))
+    run = Run(name or lines.name, ())
+    run._vocabulary, run._index = lines.ranked(together=False)
+    return run
 
 
 def write_run(path: Path | str, run: Run, *, overwrite: bool = False) -> None:

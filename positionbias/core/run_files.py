@@ -12,7 +12,6 @@ from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +20,9 @@ from pyarrow import csv
 
 from positionbias.core.blocks import Block, file_blocks
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import byte_writer
-from positionbias.core.publish import atomic_file, recover
-from positionbias.core.rank_order import Ranking, run_stem, tag_of
+from positionbias.core.exchange import write_columns
+from positionbias.core.publish import recover
+from positionbias.core.rank_order import Ranking, ranked, run_stem, tag_of
 
 _WANTED = "six columns: query Q0 passage rank score tag"
 _TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -38,20 +37,8 @@ _TYPES = {
 _FEW = ("query", "iteration", "tag")
 _KEPT = ["query", "passage", "score", "tag"]
 _LARGEST = float(np.finfo(np.float32).max)
-
-
-class Rankings(NamedTuple):
-    """Rankings as arrays: each query's passages, best first, as int32 positions in ``passages``,
-    with their scores.
-    """
-
-    passages: list[str]
-    by_query: dict[str, tuple[np.ndarray, np.ndarray]]
-
-    def each(self) -> Iterator[Ranking]:
-        """Yield the rankings one by one."""
-        for query_id, (numbers, scores) in self.by_query.items():
-            yield Ranking(query_id, [self.passages[place] for place in numbers.tolist()], scores)
+# by query, its passages, best first, as int32 positions among all passages, and their scores
+Index = dict[str, tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,9 +62,9 @@ class Lines:
         tags = pc.unique(self.table["tag"]).to_pylist()
         return tags[0] if len(tags) == 1 else run_stem(Path(self.source))
 
-    def ranked(self, *, together: bool = True) -> Rankings:
-        """Return the rankings, by score descending, then id descending. ``together``: each query's
-        lines must be contiguous.
+    def ranked(self, *, together: bool = True) -> tuple[list[str], Index]:
+        """Return the passages, and each query's positions in them with the scores, by score
+        descending, then id descending. ``together``: each query's lines must be contiguous.
 
         Raises:
             InputError: a repeated passage of a query, or its lines apart.
@@ -95,23 +82,22 @@ class Lines:
             codes, numbers, scores = codes[grouped], numbers[grouped], scores[grouped]
         starts = np.flatnonzero(np.append(True, codes[1:] != codes[:-1]))
         query_ids = queries.dictionary.take(pa.array(codes[starts])).to_pylist()
-        order = _rank_order(codes, numbers, scores, passages.dictionary)
-        if order is not None:
-            numbers, scores = numbers[order], scores[order]
-        parts = zip(np.split(numbers, starts[1:]), np.split(scores, starts[1:]), strict=True)
-        rankings = Rankings(
-            passages.dictionary.to_pylist(), dict(zip(query_ids, parts, strict=True))
-        )
-        for query_id, (placed, _) in rankings.by_query.items():
-            ordered = np.sort(placed)
-            if len(twice := ordered[1:][ordered[1:] == ordered[:-1]]):
-                raise bad_input(
-                    self.source,
-                    wanted="each passage once a query",
-                    found=f"{rankings.passages[twice[0]]!r} twice for query {query_id!r}",
-                    do="drop one",
-                )
-        return rankings
+        names, index = passages.dictionary.to_pylist(), {}
+        parts = np.split(numbers, starts[1:]), np.split(scores, starts[1:])
+        for query_id, placed, scored in zip(query_ids, *parts, strict=True):
+            order, values = ranked(self.source, query_id, placed, scored, names=names)
+            index[query_id] = (placed[order], values)
+        return names, index
+
+    def rankings(self) -> Iterator[Ranking]:
+        """Yield the rankings one by one; each query's lines are together.
+
+        Raises:
+            InputError: as ``ranked``.
+        """
+        names, index = self.ranked()
+        for query_id, (numbers, scores) in index.items():
+            yield Ranking(query_id, [names[place] for place in numbers.tolist()], scores)
 
 
 def lines_apart(source: Path | str, query_id: str) -> InputError:
@@ -123,27 +109,6 @@ def lines_apart(source: Path | str, query_id: str) -> InputError:
         found=found,
         do="sort the file by its first column",
     )
-
-
-def _rank_order(
-    codes: np.ndarray, numbers: np.ndarray, scores: np.ndarray, passages: pa.Array
-) -> np.ndarray | None:
-    """Return the order of lines by query, score descending, then id descending; None if it is
-    theirs.
-    """
-    same = codes[1:] == codes[:-1]
-    if not (same & ~(scores[1:] < scores[:-1])).any():
-        return None
-    falling = not (same & (scores[1:] > scores[:-1])).any()
-    order = np.arange(len(scores)) if falling else np.lexsort((-scores, codes))
-    ties = same & (scores[order][1:] == scores[order][:-1])
-    tied = np.flatnonzero(np.append(ties, False) | np.append(False, ties))
-    group = np.cumsum(np.append(True, ~ties))[tied]
-    by_id = pc.rank(
-        passages.take(pa.array(numbers[order[tied]])), sort_keys="descending", tiebreaker="dense"
-    ).to_numpy()
-    order[tied] = order[tied][np.lexsort((by_id, group))]
-    return order
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -205,7 +170,7 @@ def rankings_of(blocks: Iterable[Block], source: Path | str) -> Iterator[Ranking
     """
     seen: set[str] = set()
     for lines in query_lines(blocks, source):
-        for ranking in lines.ranked().each():
+        for ranking in lines.rankings():
             if ranking.query_id in seen:
                 raise lines_apart(source, ranking.query_id)
             seen.add(ranking.query_id)
@@ -311,27 +276,19 @@ def write_rankings(
     Raises:
         InputError: an id that is empty or has a space, which this form cannot express.
     """
-    path = Path(path)
-    tag = tag_of(name)
-    queries = pairs = 0
-    with (
-        atomic_file(path, overwrite=overwrite) as partial,
-        byte_writer(partial, compress=path.suffix == ".gz") as raw,
-    ):
-        for ranking in rankings:
-            for item in (ranking.query_id, *ranking.passage_ids):
-                if item.split() != [item]:
-                    raise InputError(
-                        f"run {name!r}: wanted ids without spaces; found {item!r}; rename it in "
-                        "the collection"
-                    )
-            scores = strictly_decreasing(ranking.scores)
-            lines = (
-                f"{ranking.query_id} Q0 {passage_id} {rank} {score!s} {tag}\n"
-                for rank, (passage_id, score) in enumerate(
-                    zip(ranking.passage_ids, scores, strict=True), 1
-                )
+    tag, counts = tag_of(name), [0, 0]
+
+    def blocks() -> Iterator[tuple[Iterable[str], str]]:
+        for query_id, passage_ids, scores in rankings:
+            counts[0], counts[1] = counts[0] + 1, counts[1] + len(passage_ids)
+            scored = zip(passage_ids, strictly_decreasing(scores), strict=True)
+            yield (
+                (query_id, *passage_ids),
+                "".join(
+                    f"{query_id} Q0 {passage_id} {rank} {score!s} {tag}\n"
+                    for rank, (passage_id, score) in enumerate(scored, 1)
+                ),
             )
-            raw.write("".join(lines).encode())
-            queries, pairs = queries + 1, pairs + len(ranking.passage_ids)
-    return queries, pairs
+
+    write_columns(path, blocks(), f"run {name!r}", overwrite=overwrite)
+    return counts[0], counts[1]

@@ -79,6 +79,11 @@ def columns_checksum(columns: Sequence[Sequence[Any]]) -> int:
     return total % CHECKSUM_MODULUS
 
 
+def checksum_text(sums: Iterable[int]) -> str:
+    """Return a checksum, the sum of those of its parts, in hexadecimal digits."""
+    return f"{sum(sums) % CHECKSUM_MODULUS:032x}"
+
+
 def _encoded(column: Sequence[Any]) -> list[bytes]:
     """Return items as bytes: texts in UTF-8, others as Python writes them."""
     kinds = set(map(type, column))

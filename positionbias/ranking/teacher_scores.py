@@ -27,21 +27,14 @@ import pyarrow.ipc as ipc
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.json_text import Count, JsonObject, read_as
-from positionbias.core.manifest import (
-    Manifest,
-    manifest_path,
-    package_versions,
-    provenance,
-    read_manifest,
-    write_manifest,
-)
+from positionbias.core.manifest import Manifest, manifest_path, read_manifest, write_counted
 from positionbias.core.rank_order import Ranking
 from positionbias.core.run import Run
-from positionbias.core.seal import MANIFEST
 from positionbias.core.shards import (
     CHECKSUM_MODULUS,
     ArrowFiles,
     check_count,
+    checksum_text,
     rows_checksum,
     shard_files,
 )
@@ -248,22 +241,16 @@ def write_teacher_scores(
         checksum, shards = checksum + done.checksum, shards + 1
     pairs = counts["pairs"]
     measured = {"mean": total / pairs, "least": float(least), "most": float(most)} if pairs else {}
-    counted = {
-        "checksum": f"{checksum % CHECKSUM_MODULUS:032x}",
+    counted: JsonObject = {
+        "checksum": checksum_text([checksum]),
         "shards": shards,
         "splits": list(splits),
         "order_only": order_only,
         **counts,
         **({} if order_only else measured),
-        **content(),
     }
-    told = replace(
-        manifest,
-        content=counted,
-        versions=package_versions("pyarrow"),
-        provenance=provenance(**facts()),
-    )
-    write_manifest(folder / MANIFEST, told)
+    manifest = replace(manifest, provenance=facts())
+    write_counted(folder, manifest, {**counted, **content()})
 
 
 class _Scored(msgspec.Struct, frozen=True, omit_defaults=True):
