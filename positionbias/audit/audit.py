@@ -198,9 +198,7 @@ def _pilot(
     settings: AuditSettings,
     tell: Callable[[str], None],
 ) -> int:
-    """Score the first queries' texts, report the expected time of all, and return how many orders
-    of the other sentences a query needs.
-    """
+    """Score first texts, report the expected time of all, and return the orders a query needs."""
     system, task = how.system, how.task
     few, queries = min(PILOT, settings.needles), min(settings.needles, len(query_ids))
     trials, _ = make_trials(task, query_ids, most=few, orders=ORDERS[0], seed=how.seed)
@@ -232,9 +230,7 @@ def _moved(
     settings: AuditSettings,
     tell: Callable[[str], None],
 ) -> Audited:
-    """Move sentences, rotate passages at sentence boundaries, and return the verdicts that follow,
-    with their rows.
-    """
+    """Move sentences, rotate passages, and return the verdicts that follow, with their rows."""
     system, task, seed = how.system, how.task, how.seed
     trials, skipped = make_trials(task, query_ids, most=settings.needles, orders=orders, seed=seed)
     ask(how, trials, known, f"{system.name}: evidence moved")

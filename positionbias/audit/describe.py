@@ -37,19 +37,11 @@ def position_rows(task: Task, values: np.ndarray, measure: str, seed: int) -> Ro
     common: dict[str, Any] = {"measure": measure, "counted": "queries"}
     for place in held:
         here = known[share == place]
-        found = clustered_mean(values[here], clusters[here].tolist(), span_of(values))
-        rows.append(
-            {
-                **common,
-                "statistic": "mean",
-                "value": found.value,
-                "bounds": found.interval,
-                "axis": POSITION,
-                "at": (place + 0.5) / shares,
-                "label": f"{place / shares:.2f} to {(place + 1) / shares:.2f}",
-                "count": len(here),
-            }
-        )
+        mean = clustered_mean(values[here], clusters[here].tolist(), span_of(values))
+        row = {"statistic": "mean", "value": mean.value, "bounds": mean.interval}
+        row |= {"axis": POSITION, "at": (place + 0.5) / shares, "count": len(here)}
+        label = f"{place / shares:.2f} to {(place + 1) / shares:.2f}"
+        rows.append({**common, **row, "label": label})
     used = np.isin(share, held)
     rows.append({**common, "statistic": PSI, "value": None, "count": int(used.sum())})
     if len(held) < 2:

@@ -10,7 +10,7 @@ each a drawn sentence with its neighbours at the start of a text with the same f
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Rows, System, Task, counted, made_id
 from positionbias.core.records import Query, interval_of
 from positionbias.core.seeds import below, choose, drawn_order
-from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
+from positionbias.evaluation.simultaneous import simultaneous
 from positionbias.models.protocols import token_reader
 from positionbias.text.sentences import ended, sentence_spans, sentences
 from positionbias.text.words import split_words
@@ -127,9 +127,8 @@ def _fillers(
     sizes: Sizes,
     seed: int,
 ) -> tuple[list[str], list[int]]:
-    """Return sentences of drawn passages with their sizes, until they fill ``size`` or no passage
-    is left. The passages are not among the query's first candidates, and contain none of its
-    answers as text.
+    """Return sentences of drawn passages with their sizes, to fill ``size`` where passages last:
+    none is among the query's first candidates or contains one of its answers as text.
     """
     collection = task.collection
     excluded = relevant.union(task.candidates_of(query_id)[:TOP])
@@ -150,9 +149,7 @@ def _fillers(
 
 
 def _plain(text: str) -> str:
-    """Return a text's words in lower case between spaces, so that one text contains another if it
-    contains its words.
-    """
+    """Return a text's words in lower case between spaces, as those of another may be in it."""
     return f" {' '.join(split_words(text).words).casefold()} "
 
 
@@ -219,37 +216,29 @@ def length_rows(
     ]
     clusters = [material.cluster for material in materials]
     counts = {"counted": "queries", "count": len(materials), "interval": "simultaneous"}
-
-    def row(place: int, estimate: Simultaneous, **more: str) -> dict[str, Any]:
-        bounds = interval_of(estimate.low, estimate.high)
-        return {**cells[place], **counts, **more, "value": estimate.value, "bounds": bounds}
-
-    places = range(len(cells))
-    starts = [place - place % len(PLACES) for place in places]
-    moved = [place for place, start in zip(places, starts, strict=True) if place != start]
+    starts = [place - place % len(PLACES) for place in range(len(cells))]
+    moved = [place for place, start in enumerate(starts) if place != start]
     means = simultaneous(leads, clusters, units)
     changes = simultaneous((leads - leads[:, starts])[:, moved], clusters, units[:, moved])
-    return [
-        *counted(LENGTHS, {"unit of lengths": unit}),
-        *counted(LENGTHS, {f"left out: {reason}": number for reason, number in skipped.items()}),
-        *(row(place, mean, statistic="mean") for place, mean in enumerate(means)),
-        *(
-            row(place, change, statistic="difference", against="place=0")
-            for place, change in zip(moved, changes, strict=True)
-        ),
-        *(
-            {**cell, "statistic": "share not read", "value": float(share)}
-            for cell, share in zip(cells, unread.mean(axis=0), strict=True)
-        ),
-    ]
+    left_out = {f"left out: {reason}": number for reason, number in skipped.items()}
+    rows: list[Mapping[str, Any]] = [*counted(LENGTHS, {"unit of lengths": unit, **left_out})]
+    for statistic, against, places, estimates in (
+        ("mean", "", range(len(cells)), means),
+        ("difference", "place=0", moved, changes),
+    ):
+        for place, estimate in zip(places, estimates, strict=True):
+            bounds = interval_of(estimate.low, estimate.high)
+            row = {"statistic": statistic, "against": against, "bounds": bounds}
+            rows.append({**cells[place], **counts, **row, "value": estimate.value})
+    shares = zip(cells, unread.mean(axis=0).tolist(), strict=True)
+    rows += [{**cell, "statistic": "share not read", "value": share} for cell, share in shares]
+    return rows
 
 
 def _scored(
     system: System, task: Task, materials: Sequence[Material], length: int, reads: Reads, seed: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return leads, the competitors' deviations, and a mask of evidence that is not read to its
-    end, ``(queries, places)`` each.
-    """
+    """Return leads, competitors' deviations and unread evidence, ``(queries, places)`` each."""
     made: dict[str, str] = {}
     lists: dict[str, tuple[str, list[str]]] = {}
     for material in materials:

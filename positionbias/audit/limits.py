@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from positionbias.audit.answers import RANKS, WORTH, Contrast, Effect, Preference, Question, Verdict
 from positionbias.audit.evidence import error_note
@@ -14,7 +15,7 @@ from positionbias.audit.settings import Limits
 from positionbias.audit.verdict import MOST_QUERIES, queries_for
 from positionbias.audit.words import sentences_of, unread_part
 from positionbias.core.formatting import count, decimal, plural, with_interval
-from positionbias.core.records import Interval
+from positionbias.core.records import interval_of
 from positionbias.core.terminal import neutral
 
 
@@ -53,38 +54,27 @@ class Check:
 
     def on(self, effect: Effect, outcome: Outcome = Outcome.CANNOT_TELL) -> Check:
         """Return the check with its deciding effect."""
-        return replace(
-            self,
-            outcome=outcome,
-            contrast=str(effect.contrast),
-            unit=effect.unit,
-            value=effect.value,
-            low=effect.low,
-            high=effect.high,
-            queries=effect.queries,
-        )
+        names = ("unit", "value", "low", "high", "queries")
+        figures: dict[str, Any] = {name: getattr(effect, name) for name in names}
+        return replace(self, outcome=outcome, contrast=str(effect.contrast), **figures)
 
 
-EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.CANNOT_TELL: 3}
+EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.CANNOT_TELL: 3}  # of ``posbias check``
 VERBS = {Outcome.PASS: "passes", Outcome.FAIL: "fails", Outcome.CANNOT_TELL: "cannot tell about"}
 LIMITS = {  # by option: the question, groups of contrasts of which one has to be measured, takes
     "max-response": (
         Question.PASSAGE,
         ((Contrast.ENDS,), (Contrast.MIDDLE,)),
-        "it needs answers, a model that can be asked again, and passages of "
-        "three sentences or more",
+        "it needs answers, a model that can be asked again, and passages of three sentences or "
+        "more",
     ),
     "max-movement": (
         Question.PASSAGE,
         ((Contrast.ROTATION, Contrast.RUNS),),
-        "it needs answers, and a model that can be asked again and rotated, "
-        "or two runs, the second over the rotated collection (--rotated)",
+        "it needs answers, and a model that can be asked again and rotated, or two runs, the "
+        "second over the rotated collection (--rotated)",
     ),
-    "max-order": (
-        Question.LIST,
-        ((Contrast.ORDER,),),
-        "it needs a model that can be asked again",
-    ),
+    "max-order": (Question.LIST, ((Contrast.ORDER,),), "it needs a model that can be asked again"),
 }
 
 
@@ -109,16 +99,8 @@ def checks_of(answers: Sequence[Given], limits: Limits, measure: str) -> list[Ch
 
 def overall(checks: Sequence[Check]) -> Outcome:
     """Combine outcomes: fail before cannot tell before pass; cannot tell without any check."""
-    outcomes = {check.outcome for check in checks} or {Outcome.CANNOT_TELL}
-    order = (Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.PASS)
-    return next(outcome for outcome in order if outcome in outcomes)
-
-
-def exit_code(checks: Sequence[Check]) -> int:
-    """Return the exit code of these checks: 1 if any fails, else 3 if any cannot tell, else 0; 3
-    without a check.
-    """
-    return EXIT_CODES[overall(checks)]
+    outcomes = [check.outcome for check in checks] or [Outcome.CANNOT_TELL]
+    return min(outcomes, key=[Outcome.FAIL, Outcome.CANNOT_TELL, Outcome.PASS].index)
 
 
 def _judged(
@@ -128,9 +110,7 @@ def _judged(
     unit: str,
     takes: str,
 ) -> Check:
-    """Judge the effects over all queries; each group in ``needed`` must have at least one measured
-    contrast.
-    """
+    """Judge the effects over all queries; a contrast of each group in ``needed`` is measured."""
     every = [one for one in verdict.effects if not one.subset] if verdict else []
     named = [contrast for group in needed for contrast in group]
     if verdict is not None and verdict.question is Question.LIST:
@@ -222,11 +202,8 @@ def sentence(check: Check) -> str:
     """Return what a system passes or fails, or what cannot be told, with the effect and why."""
     parts = []
     if check.contrast:
-        bounds = None
-        if check.low is not None and check.high is not None:
-            bounds = Interval(check.low, check.high)
         effect = f"{check.contrast}: {decimal(check.value, sign=True)} {check.unit}"
-        parts += [with_interval(effect, bounds, "+.3f")]
+        parts += [with_interval(effect, interval_of(check.low, check.high), "+.3f")]
     parts += [check.reason] if check.reason else []
     parts += [f"about {count(check.wanted)} queries would do"] if check.wanted is not None else []
     why = f" ({'; '.join(parts)})" if parts else ""

@@ -137,9 +137,7 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
 
 
 def _slope(x: np.ndarray, y: np.ndarray) -> float:
-    """Return the slope of ``y`` on ``x``, ``(orders, passages)``, within passages; NaN if x never
-    changes.
-    """
+    """Return the slope of y on x, ``(orders, passages)``, within passages; NaN if x is constant."""
     x, y = x - x.mean(axis=0), y - y.mean(axis=0)
     spread = float((x * x).sum())
     return float((x * y).sum() / spread) if spread > 1e-9 else float("nan")

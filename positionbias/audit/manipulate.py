@@ -224,9 +224,7 @@ def _figures(
 def _competitors(
     how: Manipulation, trial: Trial, known: Mapping[tuple[str, str], float]
 ) -> list[tuple[list[str], np.ndarray] | None]:
-    """Return the passages with which each text is ranked, best first, with their scores; None:
-    unknown.
-    """
+    """Return the passages that each text is ranked with, best first; None: unknown."""
     if how.listwise:
         ids = _listed(how.task, trial)
         return [

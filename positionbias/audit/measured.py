@@ -55,17 +55,10 @@ def verdict_rows(verdict: Verdict) -> Iterator[dict[str, Any]]:
     def fact(statistic: str, value: float | None = None, **more: Any) -> dict[str, Any]:
         return {"measure": str(verdict.question), "statistic": statistic, "value": value, **more}
 
-    yield fact(
-        ANSWER,
-        answer=str(verdict.preference),
-        reason=verdict.reason,
-        margin=verdict.margin,
-        count=verdict.queries,
-        counted="queries",
-        unit=head.unit if head else "",
-        subset=verdict.subset,
-        label=str(head.contrast) if head else "",
-    )
+    said: dict[str, Any] = {"answer": str(verdict.preference), "reason": verdict.reason}
+    said |= {"margin": verdict.margin, "count": verdict.queries, "counted": "queries"}
+    said |= {"unit": head.unit, "label": str(head.contrast)} if head else {}
+    yield fact(ANSWER, subset=verdict.subset, **said)
     for name, (statistic, _) in NUMBERS.items():
         if getattr(verdict, name) != Verdict.__dataclass_fields__[name].default:
             yield fact(statistic, float(getattr(verdict, name)))

@@ -66,12 +66,8 @@ class Audit(Measurements):
 
     Example:
         >>> import positionbias as pb
-        >>> found = pb.audit_systems("planted", ["test.run"])
-        >>> found.rows.query("statistic == 'answer'")[["model", "measure", "answer"]]
-          model                  measure       answer
-        0  bm25  position in the passage  cannot tell
-        >>> [verdict.preference.value for verdict in found.verdicts]
-        ['cannot tell']
+        >>> [verdict.preference for verdict in pb.audit_systems("planted", ["test.run"]).verdicts]
+        [<Preference.UNKNOWN: 'cannot tell'>]
     """
 
     @property
@@ -144,12 +140,7 @@ def run_audit(
     computing: Computing,
     engine: Engine,
 ) -> Audit:
-    """Audit the systems that are named.
-
-    Raises:
-        SettingError: settings that do not go together.
-        InputError: what cannot be read, or a model whose scores are no finite numbers.
-    """
+    """Audit the systems that are named, as ``posbias audit``."""
     _refuse_mismatches(runs, audited, settings)
     gpus = engine.name == "ray" and bool(audited.models) and computing.pick_device().type == "cuda"
     with engine.open(gpus=gpus) as map_shards:
@@ -162,12 +153,12 @@ def run_audit(
     for system in systems:
         if system.checkpoint is not None:
             notes += [f"{system.name}: {note}" for note in system.checkpoint.manifest.notes]
-    chosen = {"split": task.split, "queries": audited.queries, **asdict(settings)}
+    chosen = {"split": task.split, "queries": audited.queries}
     return Audit(
         rows=made.rows,
         values=made.values,
         command="audit",
-        settings=chosen | {"evidence": task.rule or ANSWERS},
+        settings={**chosen, **asdict(settings), "evidence": task.rule or ANSWERS},
         read=_read(task, systems, runs, audited),
         seed=settings.seed,
         name=f"Audit of {', '.join(system.name for system in systems)} on {task.collection.name}",
@@ -187,12 +178,7 @@ def run_check(
     computing: Computing,
     engine: Engine,
 ) -> Checked:
-    """Hold the systems that are named to limits; what no limit is on is not measured.
-
-    Raises:
-        SettingError: settings that do not go together.
-        InputError: what cannot be read, or a model whose scores are no finite numbers.
-    """
+    """Hold systems to limits, as ``posbias check``; what no limit is on is not measured."""
     rotation = settings.rotation and limits.max_movement is not None
     needed = replace(settings, rotation=rotation, lengths=(), describe=False)
     results = run_audit(collection, runs, audited, needed, computing, engine)
@@ -313,9 +299,7 @@ def _refuse_mismatches(runs: Sequence[RunLike], audited: Audited, settings: Audi
 def _candidates(
     collection: Collection, runs: Sequence[Run], audited: Audited, settings: AuditSettings
 ) -> Run | Callable[[Sequence[Query]], Run]:
-    """Return the run given; else BM25 where a model has to re-rank something; of runs alone the
-    first, which nothing re-ranks.
-    """
+    """Return the run given; else BM25 for models to re-rank, or the first of runs alone."""
     if audited.candidates is not None:
         return find_run(audited.candidates)
     if not audited.models:

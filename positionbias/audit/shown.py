@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from pandas import DataFrame
 
@@ -33,11 +31,8 @@ from positionbias.core.formatting import count, percent, plural
 from positionbias.report.figure import Forest, Mark
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding
-from positionbias.report.table import RowTable, Table, Value
+from positionbias.report.table import RowTable, Value
 from positionbias.report.tiles import Answered, Tile
-
-if TYPE_CHECKING:
-    from positionbias.report.presentation import Study
 
 BY_QUERY = (RAW, "as it is", "rotated once")
 SIGNS = {  # the direction of an effect, and what units are, in words
@@ -109,9 +104,7 @@ def _given(rows: DataFrame) -> list[Given]:
 
 
 def _decides(given: Given) -> bool:
-    """Return whether a verdict belongs to the headline: all but that on the list of a scorer that
-    reads passages alone.
-    """
+    """Return False for the list of a scorer that reads passages alone: no headline needs it."""
     return given.verdict.question is not Question.LIST or bool(given.verdict.effects)
 
 
@@ -158,9 +151,7 @@ def _answer(verdict: Verdict) -> Answered:
 
 
 def _tiles(rows: DataFrame) -> list[Tile]:
-    """Return a tile for each verdict: question, answer, deciding effect, margin and power, next
-    step.
-    """
+    """Return a tile for each verdict."""
     names = {row[:4]: row[4] for row in rows[[*KEYS, "name"]].itertuples(index=False)}
     return [_tile(given.system, names[given[:4]], given.verdict) for given in _given(rows)]
 
@@ -275,11 +266,6 @@ DESCRIBED = RowTable(
 # -- figures -------------------------------------------------------------------------------------
 
 
-def _queries(study: Study, texts: bool) -> list[Table]:
-    """Return the tables of single queries; a model's reading of results needs no collection."""
-    return list(query_tables(study, texts=texts))
-
-
 FOREST = Forest(
     name="effects",
     where='part == "effect" and margin == margin',
@@ -305,7 +291,7 @@ SHOWN = Presentation(
     run=_run,
     findings=_findings,
     questions=[_tiles],
-    queries=_queries,
+    queries=query_tables,
     sections=[
         RowSection(
             anchor="response",

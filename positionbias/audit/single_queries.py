@@ -47,11 +47,11 @@ def chosen_queries(effects: Mapping[str, float], seed: int) -> list[tuple[str, s
     return [*(("extreme", name) for name in extremes), *(("drawn", name) for name in drawn)]
 
 
-def query_tables(study: Study, *, texts: bool) -> Iterator[Table]:
-    """Yield a table of single queries for each verdict that rests on moved texts: their share in
+def query_tables(study: Study, texts: bool) -> list[Table]:
+    """Return a table of single queries for each verdict that rests on moved texts: their share in
     the effect that decided, with ``texts`` also these where the collection is at its place.
     """
-    seed = study.manifest.seed or 0
+    seed, tables = study.manifest.seed or 0, []
     for given in given_in(study.rows):
         head = given.verdict.leading
         if head is None or head.unit != WORTH:
@@ -73,8 +73,9 @@ def query_tables(study: Study, *, texts: bool) -> Iterator[Table]:
             ]
             for why, name in chosen
         ]
-        title = f"{given.system}: single queries"
-        yield Table(f"queries-{slug(given.system)}", title, columns, rows, [NOTE], stub=2)
+        name, title = f"queries-{slug(given.system)}", f"{given.system}: single queries"
+        tables.append(Table(name, title, columns, rows, [NOTE], stub=2))
+    return tables
 
 
 def _effects(study: Study, system: str, contrast: Contrast, subset: str) -> Mapping[str, float]:
@@ -99,9 +100,8 @@ def _of_queries(
 def _texts(
     study: Study, given: Given, contrast: Contrast, query_ids: Collection[str]
 ) -> Mapping[str, Sequence[str]]:
-    """Return each query's question and its first pair of texts of a contrast; none where the
-    collection is not at its place any more, or a model chose the evidence.
-    """
+    """Return each query's question and its first pair of texts of a contrast; none without the
+    collection at its place, or if a model chose the evidence."""
     made: Mapping[str, Any] = study.manifest.settings
     seed, rule, split = study.manifest.seed or 0, given.verdict.rule, given.split
     try:

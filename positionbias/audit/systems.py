@@ -190,9 +190,6 @@ def retriever_of(
 ) -> System:
     """Return a model as a retriever over the whole collection; ``spread`` has other processes
     encode with it.
-
-    Raises:
-        SettingError: as ``Retriever``.
     """
     from positionbias.dense.retriever import Retriever  # with torch
 
@@ -224,9 +221,9 @@ def scores_of(run: Run, query_id: str) -> dict[str, float]:
 
 def check_names(systems: Sequence[System]) -> None:
     """Refuse two systems with one name."""
-    for name, count in Counter(system.name for system in systems).items():
-        if count > 1:
-            raise InputError(
-                f"systems: wanted a name each; found {name!r} twice; rename one of the folders or "
-                "runs' tags"
-            )
+    (name, times), *_ = [*Counter(system.name for system in systems).most_common(1), ("", 0)]
+    if times > 1:
+        raise InputError(
+            f"systems: wanted a name each; found {name!r} twice; rename one of the folders or "
+            "runs' tags"
+        )

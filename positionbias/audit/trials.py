@@ -136,9 +136,7 @@ def nearest_in_words(sentence: str, others: Iterable[str]) -> str:
 
 
 def _joined(*texts: str) -> str:
-    """Join the pieces by a space, each but the last ended, so that they stay separate sentences
-    [decision].
-    """
+    """Join pieces by a space, each but the last ended: they stay sentences [decision]."""
     return " ".join([*map(ended, texts[:-1]), *texts[-1:]])
 
 
@@ -244,11 +242,8 @@ def shortened_trials(
 def _shortened(
     parts: Parts, fill: str, fits: Callable[[Sequence[str]], list[bool]], order: Sequence[int]
 ) -> Parts | None:
-    """Remove the first few sentences of ``order``, but keep the evidence and a placebo; None if
-    even these do not fit.
-
-    The passage fits with the fillers of the middle's texts, or otherwise without.
-    """
+    """Remove the first few sentences of ``order``, but keep the evidence and a placebo, so that the
+    passage fits with the middle's fillers, or else without; None if it cannot."""
     for filled in (True, False):
         kept = list(range(len(parts.sentences)))
         for leaving in (None, *order):

@@ -68,17 +68,14 @@ def two_run_verdict(
     moves = [moves_of(pair.collection, task, items) for pair in rotated]
     skipped = sum((counts for _, counts in moves), Counter[str]())
     if skipped[UNCHANGED] == len(items) * len(rotated):
-        raise bad_input(
-            rotated[0].collection.path,
-            wanted=f"a rotation of {task.collection.path}",
-            found="the same texts",
-            do="make one with: posbias debias",
-        )
+        other, do = rotated[0].collection.path, "make one with: posbias debias"
+        rotation = f"a rotation of {task.collection.path}"
+        raise bad_input(other, wanted=rotation, found="the same texts", do=do)
     values = np.array([task.values(run, measure) for run in runs])
     ranks = np.array([[_rank(run, item, cutoff) for item in items] for run in runs])
     places = np.array([place for place, _ in moves])  # (rotations, queries, 3)
     used = ~np.isnan(places[..., 1])
-    clusters = np.broadcast_to(np.asarray(task.clusters, dtype=np.str_), used.shape)[used].tolist()
+    clusters = np.broadcast_to(np.array(task.clusters, str), used.shape)[used].tolist()
     queries = int(used.any(axis=0).sum())
     effects, undefined = [], ""
     for unit, quality, largest in ((measure, values, 1.0), (RANKS, -ranks, float(cutoff))):
@@ -92,16 +89,8 @@ def two_run_verdict(
             Effect(Contrast.RUNS, unit, estimate.value, low, high, estimate.detectable, queries)
         )
         undefined = undefined or estimate.undefined
-    verdict = Verdict(
-        Question.PASSAGE,
-        Preference.UNKNOWN,
-        effects,
-        margin,
-        queries=queries,
-        drawn=len(items),
-        rule=task.rule,
-        rotations=len(rotated),
-    )
+    verdict = Verdict(Question.PASSAGE, Preference.UNKNOWN, effects, margin, queries)
+    verdict = replace(verdict, drawn=len(items), rule=task.rule, rotations=len(rotated))
     if min(_shared(original, pair.run) for pair in rotated) < UNLIKE:
         verdict = replace(verdict, effects=(), margin=None, reason=NOT_ONE_SYSTEM)
     elif effects[0].low is None:
@@ -165,9 +154,8 @@ def _check(rotated: RotatedRun, run: Run, task: Task) -> None:
 
 
 def _shared(run: Run, other: Run) -> float:
-    """Return the mean share of a query's first passages that both runs have, as its excess over
-    chance, if the second run has many passages; 1 if all are shared or no query is.
-    """
+    """Return the mean share of first passages that both runs have, as its excess over chance where
+    the second run has many passages; 1 if no query is in both."""
     shares, by_chance = [], []
     for query_id in run:
         first = set(run[query_id].passage_ids[:FIRST])
@@ -225,9 +213,7 @@ def moves_of(
 def _place(
     item: Evidence, cut: int, words: Sequence[int], sentences: Sequence[int]
 ) -> tuple[float, float, float] | str:
-    """Return the place of the answer's sentence before and after a cut, as shares of its possible
-    places, and the cut; or why the draw is skipped.
-    """
+    """Return the sentence's place before and after a cut, and the cut; or why it is skipped."""
     if not cut:
         return UNCHANGED
     start = [0, *sentences][bisect_right(sentences, item.start)]

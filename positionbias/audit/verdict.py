@@ -169,9 +169,7 @@ def effects_of(
 
 
 def _columns(measured: Measured, unit: str, read: bool, shortened: Measured | None) -> np.ndarray:
-    """Return the contrasts of all queries in one unit, ``(queries, COLUMNS)``; NaN where a text is
-    to be ``read`` whole and is not.
-    """
+    """Return contrasts, ``(queries, COLUMNS)``; NaN where a text to be ``read`` whole is not."""
     contrasts = measured.by_unit[unit]
     if not read:
         return contrasts
@@ -232,9 +230,9 @@ def passage_verdict(
     unread = float(1 - measured.whole[:, has_ends].mean()) if queries else 0.0
     # perhaps only with filler
     restricted = bool(queries) and not measured.whole[:, : len(MOVES)].all()
-    within_read = (
-        effects_of(measured, measure, read=True, shortened=shortened)[0] if restricted else effects
-    )
+    within_read = effects
+    if restricted:
+        within_read, _ = effects_of(measured, measure, read=True, shortened=shortened)
     verdict = replace(
         unknown,
         effects=effects,
@@ -295,16 +293,12 @@ def _over_whole(verdict: Verdict, over_all: Sequence[Effect], measure: str) -> V
     lost = _lost(whole, read, verdict.preference, margin, -1 if verdict.from_end else 1)
     if whole is None or lost is False:
         return verdict
-    answered = (
-        Answered(Preference.UNREAD, whole)
-        if lost
-        else Answered(Preference.UNKNOWN, whole, wanted_queries(whole, margin, verdict.drawn))
-    )
+    wanted = None if lost else wanted_queries(whole, margin, verdict.drawn)
+    answered = Answered(Preference.UNREAD if lost else Preference.UNKNOWN, whole, wanted)
     within_read = [effect for effect in verdict.effects if effect.subset == READ_WHOLE]
-    changed = _answered(
-        replace(verdict, within=verdict.preference, margin=margin), answered, over_all
-    )
-    return replace(changed, effects=[*changed.effects, *within_read])
+    verdict = replace(verdict, within=verdict.preference, margin=margin)
+    verdict = _answered(verdict, answered, over_all)
+    return replace(verdict, effects=[*verdict.effects, *within_read])
 
 
 def _lost(
@@ -324,12 +318,8 @@ def list_verdict(nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> 
     """Return the verdict on the place of a passage in a scorer's list; ``drawn`` queries gave the
     measured lists. A scorer's noise may hide that it reads the list, so it is measured too.
     """
-    verdict = Verdict(
-        Question.LIST,
-        Preference.UNKNOWN,
-        margin=ORDER_MARGIN,
-        noise=0.0 if nature.repeatable else nature.noise,
-    )
+    noise = 0.0 if nature.repeatable else nature.noise
+    verdict = Verdict(Question.LIST, Preference.UNKNOWN, margin=ORDER_MARGIN, noise=noise)
     if nature.order_matters_not:
         return replace(verdict, preference=Preference.NONE)
     if slopes is not None and (reason := _too_many(slopes.missing, len(slopes.slopes))):
@@ -337,13 +327,8 @@ def list_verdict(nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> 
     if slopes is None or not len(slopes.slopes):
         return replace(verdict, reason=SHORT_LISTS)
     estimates = simultaneous(slopes.slopes, slopes.clusters)
-    effects = [
-        _effect(contrast, RANKS, estimate)
-        for contrast, estimate in zip(
-            (Contrast.ORDER, Contrast.ORDER_MIDDLE), estimates, strict=True
-        )
-        if estimate.count
-    ]
+    measured = zip((Contrast.ORDER, Contrast.ORDER_MIDDLE), estimates, strict=True)
+    effects = [_effect(contrast, RANKS, one) for contrast, one in measured if one.count]
     answered = answer(effects, ORDER_MARGIN, drawn)
     if answered.preference is Preference.NONE:
         answered = answered._replace(deciding=effects[0])

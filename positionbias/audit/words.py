@@ -209,9 +209,7 @@ def _headline(name: str, verdict: Verdict, *, about: str = "", where: str = "") 
 
 
 def _meaning(verdict: Verdict, effects: Sequence[Effect]) -> str:
-    """Describe the deciding contrast in ranks and in the measure, of the candidates among which
-    they are.
-    """
+    """Describe the deciding contrast in ranks and in the measure, among which candidates."""
     head, preference = verdict.effects[0], verdict.preference
     of_units = {
         effect.unit: effect
@@ -270,9 +268,7 @@ def _over_whole(name: str, verdict: Verdict, within: Said) -> Said:
 
 
 def _cost(verdict: Verdict) -> str:
-    """Return what the limit costs: the change when the evidence moves to where it is not read, over
-    whole texts; in scores if no rank changes.
-    """
+    """Return the change when the evidence moves to where it is not read, over whole texts."""
     whole = (verdict.effect(Contrast.ENDS, unit, "") for unit in (verdict.measure, WORTH))
     effect = next((one for one in whole if one is not None and one.value), None)
     if effect is None:
@@ -286,19 +282,13 @@ def _cost(verdict: Verdict) -> str:
 
 def _on_unreactive(name: str, verdict: Verdict) -> Said:
     worth, size = verdict.effects[0], sized(verdict.effects[0], sign=False)
-    change = (
-        "nothing changes"
-        if worth.low == 0 == worth.high
-        else f"a passage falls by {size} ranks"
-        if worth.unit == RANKS
-        else f"its score falls by {size}"
-    )
-    step = (
-        f"Audit more queries: about {count(verdict.wanted)} would show a fall of this size "
-        "(--queries, --set needles)."
-        if verdict.wanted
-        else ""
-    )
+    in_ranks, score = f"a passage falls by {size} ranks", f"its score falls by {size}"
+    change = in_ranks if worth.unit == RANKS else score
+    change = "nothing changes" if worth.low == 0 == worth.high else change
+    step = ""
+    if verdict.wanted:
+        step = f"Audit more queries: about {count(verdict.wanted)} would show a fall of this size"
+        step += " (--queries, --set needles)."
     return [
         f"{name} {verdict.preference}: {change} when a sentence of another passage replaces "
         f"{_moved(verdict.rule, 'that of the answer')} ({count(worth.queries)} queries).",

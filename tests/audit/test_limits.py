@@ -11,15 +11,8 @@ from typing import Any
 
 import pytest
 
-from positionbias.audit.answers import (
-    READ_WHOLE,
-    Contrast,
-    Effect,
-    Preference,
-    Question,
-    Verdict,
-)
-from positionbias.audit.limits import Check, Outcome, checks_of, exit_code
+from positionbias.audit.answers import READ_WHOLE, Contrast, Effect, Preference, Question, Verdict
+from positionbias.audit.limits import EXIT_CODES, Check, Outcome, checks_of, overall
 from positionbias.audit.measured import Given
 from positionbias.audit.settings import Limits
 from positionbias.audit.systems import RERANKER
@@ -209,7 +202,7 @@ def test_systems_are_held_to_limits_and_nothing_does_not_pass() -> None:
     beside = checks_of([of_system("a", 0.0, 0.01)], limits, NDCG)
     assert [check.system for check in beside] == ["a"]
     # where there is nothing else, nothing must not pass
-    assert exit_code(checks_of([], limits, NDCG)) == 3
+    assert EXIT_CODES[overall(checks_of([], limits, NDCG))] == 3
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,7 @@ from typing import Any
 import pytest
 from pandas import DataFrame
 
-from positionbias.audit.answers import (
-    WORTH,
-    Contrast,
-    Preference,
-)
+from positionbias.audit.answers import WORTH, Contrast, Preference
 from positionbias.audit.settings import Audited
 from positionbias.audit.shown import SHOWN
 from positionbias.core.terminal import lines_of, shown_width

@@ -12,7 +12,7 @@ import pytest
 
 from positionbias.audit.answers import Contrast, Effect, Preference
 from positionbias.audit.audit import audit
-from positionbias.audit.limits import checks_of, exit_code
+from positionbias.audit.limits import EXIT_CODES, checks_of, overall
 from positionbias.audit.measured import given_in
 from positionbias.audit.settings import AuditSettings, Limits
 from positionbias.audit.systems import Task
@@ -142,7 +142,7 @@ def test_a_scorer_to_which_the_evidence_is_worth_nothing_has_no_other_answer_and
     assert head.high < 0 if scorer is averse else head.value == pytest.approx(0, abs=0.2)
     assert not any(effect.unit == "worth" for effect in verdict.effects)
     checks = checks_of(given_in(results.rows), Limits(max_response=1.0), "nDCG@10")
-    assert exit_code(checks) == 3
+    assert EXIT_CODES[overall(checks)] == 3
     assert "does not react to its evidence" in checks[0].reason
 
 

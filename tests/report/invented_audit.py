@@ -13,14 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from positionbias.audit.answers import (
-    READ_WHOLE,
-    Contrast,
-    Effect,
-    Preference,
-    Question,
-    Verdict,
-)
+from positionbias.audit.answers import READ_WHOLE, Contrast, Effect, Preference, Question, Verdict
 from positionbias.audit.audit import EVIDENCE
 from positionbias.audit.measured import raw_rows
 from positionbias.audit.systems import RERANKER, RUN, Rows, counted

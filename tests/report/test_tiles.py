@@ -6,12 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from positionbias.audit.answers import (
-    Contrast,
-    Preference,
-    Question,
-    Verdict,
-)
+from positionbias.audit.answers import Contrast, Preference, Question, Verdict
 from positionbias.audit.shown import SHOWN
 from positionbias.audit.systems import RERANKER
 from positionbias.audit.verdict import ALONE
