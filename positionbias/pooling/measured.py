@@ -36,11 +36,7 @@ from positionbias.pooling.verdict import DEEPEST_OPEN, add_verdict
 def measure_coverage(
     runs: Place, qrels: Place, systems: Place, settings: CoverageSettings
 ) -> Measurements:
-    """Count what a collection consists of, and the relevant documents of each kind by depth.
-
-    Raises:
-        InputError: malformed files, or files that do not belong together.
-    """
+    """Count what a collection consists of, and the relevant documents of each kind by depth."""
     made, judged, read = _judged(runs, qrels, systems, settings)
     add_coverage(made, judged, settings.depth, settings.relevant_from)
     return _measured("coverage", made, judged, settings, read)
@@ -49,12 +45,7 @@ def measure_coverage(
 def measure_reliability(
     runs: Place, qrels: Place, systems: Place, settings: PoolSettings
 ) -> Measurements:
-    """Measure how pools of one kind judge systems of each kind.
-
-    Raises:
-        InputError: malformed files, files that do not belong together, or fewer than two kinds.
-        SettingError: a measure other than nDCG@k, RR and P@k.
-    """
+    """Measure how pools of one kind judge systems of each kind."""
     measures = pool_measures(settings.measures, settings.relevant_from)
     made, judged, read = _judged(runs, qrels, systems, settings)
     add_reliability(made, judged, measures, settings)
@@ -69,12 +60,7 @@ def measure_verdict(
     systems: Place | None,
     settings: VerdictSettings,
 ) -> Measurements:
-    """Judge whether a collection can score a new run.
-
-    Raises:
-        InputError: malformed files, or files that do not belong together.
-        SettingError: a measure other than nDCG@k, RR and P@k.
-    """
+    """Judge whether a collection can score a new run."""
     measures = pool_measures(settings.measures, settings.relevant_from)
     depth = max(settings.depth, *(measure.cutoff or DEEPEST_OPEN for measure in measures))
     table, path = systems and input_place(systems), input_place(run)

@@ -159,9 +159,7 @@ def add_reliability(
 
 
 def _mean(values: np.ndarray, members: np.ndarray) -> float | None:
-    """Return the mean over pools of the mean over the marked runs, of ``values (pools, runs)`` or
-    ``(runs,)``, without pools that have none; None if no pool has any.
-    """
+    """Return the mean over pools of the marked runs' mean; None if no pool has any."""
     systems, sums = members.sum(axis=1), (values * members).sum(axis=1)
     there = systems > 0
     return float((sums[there] / systems[there]).mean()) if there.any() else None
@@ -176,16 +174,14 @@ def _add_order(
     cells: Cells,
 ) -> None:
     """Add Kendall's τ_b between the two orders of the marked systems, in pool 0 and as the mean
-    over pools, without pools that leave fewer than two systems or equal scores. Its t interval
-    covers other draws of pools, but not other groups or queries.
+    over pools that define it, with a t interval over other draws of pools alone.
     """
-    taus = [
-        stats.kendalltau(gold[own].round(_DECIMALS), score[own].round(_DECIMALS)).statistic
-        if own.sum() > 1
-        else np.nan
-        for own, score in zip(members, by_pool, strict=True)
-    ]
-    defined, bounds = np.array([tau for tau in taus if tau == tau]), None
+    gold, by_pool = gold.round(_DECIMALS), by_pool.round(_DECIMALS)
+    taus = np.full(len(members), np.nan)
+    for pool in np.flatnonzero(members.sum(axis=1) > 1):
+        own = members[pool]
+        taus[pool] = stats.kendalltau(gold[own], by_pool[pool, own]).statistic
+    defined, bounds = taus[~np.isnan(taus)], None
     if len(defined) > 1:
         span = span_of(defined, changes=True)
         bounds = over_trainings(defined[:, None], units="pools", span=span).interval

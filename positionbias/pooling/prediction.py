@@ -29,7 +29,7 @@ from scipy.special import expit, log_expit, logsumexp
 
 from positionbias.core.records import Interval
 from positionbias.core.seeds import generator
-from positionbias.pooling.scores import NO_GRADE, PoolMeasure, score_grades
+from positionbias.pooling.scores import PoolMeasure, grades_in, score_grades
 from positionbias.pooling.unjudged import PLACES, OpenRuns, left_out_documents
 
 FEWEST_GROUPS = 4  # with fewer, t is so wide that a prediction is useless [decision]
@@ -125,9 +125,7 @@ def _cuts(gaps: np.ndarray) -> np.ndarray:
 
 
 def _reach(odds: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-    """Return the probability of reaching each of the levels 0, 1 … and one beyond,
-    ``(…, levels + 2)``.
-    """
+    """Return the probability of reaching levels 0, 1 … and one beyond, ``(…, levels + 2)``."""
     return np.asarray(expit(odds[..., None] - np.concatenate([[-np.inf], cuts, [np.inf]])))
 
 
@@ -177,25 +175,22 @@ def learn(pool: OpenRuns) -> Learned | None:
     Returns None if fewer than four groups would have any.
     """
     parts = [left_out_documents(pool, group) for group in range(len(pool.groups))]
-    if sum(map(bool, map(len, parts))) < FEWEST_GROUPS:
+    if sum(len(part) > 0 for part in parts) < FEWEST_GROUPS:
         return None
-    levels = np.unique(pool.grades[pool.grades > 0])
+    levels, queries = np.unique(pool.grades[pool.grades > 0]), len(pool.runs.query_ids)
 
-    def fit(documents: DataFrame, start: Relevance | None = None) -> Relevance:
-        grades = pool.grades[documents["document"]]
-        return fit_relevance(documents, grades, levels, len(pool.runs.query_ids), start)
+    def fit(documents: Sequence[DataFrame], start: Relevance | None = None) -> Relevance:
+        unseen = pandas.concat(documents)
+        return fit_relevance(unseen, pool.grades[unseen["document"]], levels, queries, start)
 
-    whole = pandas.concat(parts)
-    relevance = fit(whole)
-    fits = [
-        fit(pandas.concat([*parts[:group], *parts[group + 1 :]]), relevance)
-        for group in range(len(parts))
-    ]
-    odds = [own.log_odds(part) - own.cuts[0] for part, own in zip(parts, fits, strict=True)]
+    whole, relevance = pandas.concat(parts), fit(parts)
+    fits = [fit([*parts[:at], *parts[at + 1 :]], relevance) for at in range(len(parts))]
+    left_out = list(zip(parts, fits, strict=True))
+    odds = np.concatenate([own.log_odds(part) - own.cuts[0] for part, own in left_out])
     weight = 1 / np.bincount(pool.group_of)[pool.group_of[whole["run"]]]
     relevant = pool.grades[whole["document"]] > 0
-    spread = spread_over_runs(np.concatenate(odds), relevant, whole["run"].to_numpy(), weight)
-    return Learned(relevance, spread, list(zip(parts, fits, strict=True)))
+    spread = spread_over_runs(odds, relevant, whole["run"].to_numpy(), weight)
+    return Learned(relevance, spread, left_out)
 
 
 def draw_grades(
@@ -221,7 +216,7 @@ def draw_scores(
     """Return the scores of ``runs``, ``(draws, queries, runs)``, with the grades of
     ``judged (documents,)`` and drawn grades of the unseen ones.
     """
-    drawn = np.tile(np.where(judged, pool.grades, NO_GRADE).astype(np.int16), (len(grades), 1))
+    drawn = np.tile(grades_in(pool.runs, judged & pool.known), (len(grades), 1))
     drawn[:, unseen["document"]] = grades
     return score_grades(pool.runs.only(runs), drawn, measure)
 
@@ -262,8 +257,8 @@ class Calibration(NamedTuple):
     runs: int
 
     def interval(self, mean: float, deviation: float) -> Interval:
-        """Return the 95 % prediction interval of a score, given the draws' mean and deviation. If
-        nothing is unjudged, the floor remains: documents of others may still lower nDCG.
+        """Return the 95 % prediction interval of a score with these draws. If nothing is unjudged,
+        the floor remains: documents of others may still lower nDCG.
         """
         sigma = np.hypot(deviation, self.floor)
         middle, half = mean + sigma * self.shift, sigma * self.scale * _t(self.freedom)
@@ -303,9 +298,7 @@ def calibrated(errors: Sequence[np.ndarray]) -> Calibration | None:
 
 
 def _likeliest(errors: Sequence[np.ndarray]) -> tuple[float, float, float]:
-    """Return the shift, scale and floor under which normal errors are likeliest, with each group
-    counted once.
-    """
+    """Return the shift, scale and floor that make errors likeliest, each group counted once."""
     error, deviation = np.concatenate(errors, axis=1)
     sizes, groups = [own.shape[1] for own in errors], len(errors)
     weight = np.repeat(1 / np.array(sizes), sizes)

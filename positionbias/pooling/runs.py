@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -55,15 +56,13 @@ def read_systems(path: Path | str) -> list[System]:
         InputError: an incomplete line, a repeated run, or no lines.
     """
     lines = (line.removeprefix("\ufeff") for _, line in file_lines(path) if line.strip())
-    rows = csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
     systems: dict[str, System] = {}
-    for row in rows:
+    for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
         system = System(*((row.get(column) or "").strip() for column in System._fields))
-        if not all(system) or system.run in systems:
+        if not all(system) or systems.setdefault(system.run, system) is not system:
             found = ", ".join(str(cell) for cell in row.values())
             wanted = "run, group and kind by tabs, named in the first line, and each run once"
             raise bad_input(path, wanted=wanted, found=repr(found), do="fix or drop the line")
-        systems[system.run] = system
     if not systems:
         raise bad_input(path, wanted="a line for each run", found="none", do="check the path")
     return list(systems.values())
@@ -98,10 +97,9 @@ def find_runs(folder: Path | str, table: Path | str | None) -> dict[System, Path
     Raises:
         InputError: no folder, no run in it, a run without a line in the table, two files of a run.
     """
-    folder = Path(folder)
-    skipped = re.compile(r"\.|.*\.manifest\.json$")
-    paths = [path for path in sorted(folder.glob("*")) if path.is_file()]
-    paths = [path for path in paths if not skipped.match(path.name)]
+    folder, skipped = Path(folder), re.compile(r"\.|.*\.manifest\.json$")
+    files = [path for path in sorted(folder.glob("*")) if path.is_file()]
+    paths = [path for path in files if not skipped.match(path.name)]
     named = {run_name(path): path for path in paths}
     if not named or len(named) < len(paths):
         wanted, found = "a folder of runs in TREC form, one file each", f"{len(named)} runs"
@@ -171,17 +169,15 @@ def judge_runs(runs: Iterable[tuple[System, Run]], qrels: Iterable[Qrel]) -> Jud
     ordered = sorted(qrels, key=lambda qrel: (qrel.query_id, -qrel.grade, qrel.passage_id))
     if not ordered:
         raise InputError("judgements: wanted at least one; found none; check the qrels")
-    numbers: dict[str, dict[str, int]] = {}
-    for number, qrel in enumerate(ordered):
-        numbers.setdefault(qrel.query_id, {})[qrel.passage_id] = number
-    unjudged = len(ordered)
+    numbers, unjudged = defaultdict[str, dict[str, int]](dict), len(ordered)
+    for number, (query_id, document, _) in enumerate(ordered):
+        numbers[query_id][document] = number
     systems, rows, ranks = [], [], []
     for system, run in runs:
         row = np.full((len(numbers), DEEPEST), unjudged + 1, np.int32)
         for place, (query_id, of_query) in enumerate(numbers.items()):
-            if query_id in run:
-                ids = run[query_id].passage_ids[:DEEPEST]
-                row[place, : len(ids)] = [of_query.get(item, unjudged) for item in ids]
+            ids = run[query_id].passage_ids[:DEEPEST] if query_id in run else []
+            row[place, : len(ids)] = [of_query.get(item, unjudged) for item in ids]
         if (row > unjudged).all():
             raise InputError(
                 f"run {run.name!r}: wanted at least one of {len(numbers):,} judged queries; found "

@@ -52,8 +52,12 @@ def score_pools(runs: JudgedRuns, pools: np.ndarray, measure: PoolMeasure) -> np
     """Score every run on every query under every pool, ``(pools, queries, runs)``, of
     ``pools (pools, judgements)`` bool. Memory: about 40 bytes per pool, query and run.
     """
-    grades = np.where(pools, np.maximum(runs.grades, NO_GRADE), NO_GRADE)
-    return score_grades(runs, grades.astype(np.int16), measure)
+    return score_grades(runs, grades_in(runs, pools), measure)
+
+
+def grades_in(runs: JudgedRuns, pools: np.ndarray) -> np.ndarray:
+    """Return grades, int16, ``NO_GRADE`` outside of ``pools (…, judgements)``, of their shape."""
+    return np.where(pools, np.maximum(runs.grades, NO_GRADE), NO_GRADE).astype(np.int16)
 
 
 def score_grades(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:

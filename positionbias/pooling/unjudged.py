@@ -20,7 +20,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.pooling.runs import NOT_RETRIEVED, JudgedRuns, System, judge_runs, kinds_of
-from positionbias.pooling.scores import NO_GRADE
+from positionbias.pooling.scores import NO_GRADE, grades_in
 
 # the least judged share of a run's top for which it counts as judged to a depth [decision]
 JUDGED = 0.95
@@ -47,8 +47,7 @@ class OpenRuns:
     @cached_property
     def grades(self) -> np.ndarray:
         """Return the judged grades, ``(documents,)`` int16."""
-        grades = np.where(self.known, np.maximum(self.runs.grades, NO_GRADE), NO_GRADE)
-        return grades.astype(np.int16)
+        return grades_in(self.runs, self.known)
 
     @cached_property
     def known_places(self) -> np.ndarray:
@@ -66,9 +65,7 @@ class OpenRuns:
         return np.searchsorted(self.groups, self.runs.groups)
 
     def by_group(self, ranks: np.ndarray) -> np.ndarray:
-        """Return the best rank of each document in any run of each group, ``(groups, documents)``
-        of ``(runs, documents)``.
-        """
+        """Return each document's best rank in each group, ``(groups, documents)``, of ``ranks``."""
         groups = range(len(self.groups))
         return np.stack([ranks[self.group_of == group].min(axis=0) for group in groups])
 
@@ -128,14 +125,9 @@ def open_runs(
         raise InputError(
             "judgements: wanted a document of grade 1 or more; found none; check the qrels"
         )
-    judged = {qrel[:2] for qrel in qrels}
-    seen = {
-        (query_id, document)
-        for _, run in read()
-        for query_id in {query_id for query_id, _ in judged}
-        if query_id in run
-        for document in run[query_id].passage_ids[:depth]
-    }
+    judged, queries = {qrel[:2] for qrel in qrels}, {qrel.query_id for qrel in qrels}
+    tops = (run[query_id] for _, run in read() for query_id in queries.intersection(run))
+    seen = {(top.query_id, document) for top in tops for document in top.passage_ids[:depth]}
     runs = judge_runs(read(), [*qrels, *(Qrel(*ids, _UNJUDGED) for ids in seen - judged)])
     known = runs.grades != _UNJUDGED
     return OpenRuns(replace(runs, grades=np.where(known, runs.grades, NO_GRADE)), known, depth)

@@ -92,34 +92,34 @@ def add_verdict(
     obstacle = Obstacle.FEW_GROUPS if run else Obstacle.NO_RUNS
     if learned and learned.is_beyond(unseen):
         learned, obstacle = None, Obstacle.BEYOND
-    top = new.runs.there[:, run, : settings.depth].sum(axis=-1)
-    judged = new.known_places[:, run, : settings.depth].sum(axis=-1)
+    top, judged = (
+        marked[:, run, : settings.depth].sum(axis=-1)
+        for marked in (new.runs.there, new.known_places)
+    )
     share = 1 - np.nanmean(judged / np.where(top, top, np.nan))  # of queries with documents
     for measure in measures:
         made.add(measure.name, "unjudged", share, run=name, axis="depth", label=depth)
-        made.add(measure.name, "unjudged documents", len(unseen), run=name)
         scores = score_grades(new.runs, new.grades[None], measure)[0]
         for system, score in zip(new.runs.systems, scores.mean(axis=0), strict=True):
             made.add(measure.name, "score", score, run=system.run, kind=system.kind)
         low, high = (ends.mean() for ends in score_bounds(new, run, scores[:, run], measure))
-        made.add(measure.name, "least", low, run=name)
-        made.add(measure.name, "most", high, run=name)
+        figures = {"unjudged documents": len(unseen), "least": low, "most": high}
+        for statistic, number in figures.items():
+            made.add(measure.name, statistic, number, run=name)
         errors = errors_left_out(pool, learned, measure, settings.seed) if learned else []
         calibration = calibrated(errors)
         if learned is None or calibration is None:
-            reason = Obstacle.NO_ERRORS if learned else obstacle
-            unknown, why = RunAnswer.UNKNOWN.value, reason.value
-            made.add(measure.name, "predicted", None, run=name, answer=unknown, reason=why)
+            reason = (Obstacle.NO_ERRORS if learned else obstacle).value
+            unknown: Cells = {"answer": RunAnswer.UNKNOWN.value, "reason": reason}
+            made.add(measure.name, "predicted", None, run=name, **unknown)
             continue
         grades = draws_of_new(unseen, name, learned, settings.seed)
         drawn = draw_scores(new, range(run + 1), new.known, unseen, grades, measure)
         _add_prediction(made, measure.name, name, drawn[:, :, run], calibration, (low, high))
         leads = drawn[:, :, -1:].mean(axis=1) - drawn[:, :, :-1].mean(axis=1)
-        middle, spread = leads.mean(axis=0), leads.std(axis=0)
-        lead, chance = calibration.expected(middle, spread), calibration.above_zero(middle, spread)
-        for system, ahead, better in zip(
-            new.runs.systems[:run], lead, chance.tolist(), strict=True
-        ):
+        draws = leads.mean(axis=0), leads.std(axis=0)
+        expected, chances = calibration.expected(*draws), calibration.above_zero(*draws).tolist()
+        for system, ahead, better in zip(new.runs.systems[:run], expected, chances, strict=True):
             answer = "better" if better >= SURE else "worse" if 1 - better >= SURE else "open"
             cells: Cells = {"run": system.run, "kind": system.kind}
             made.add(measure.name, "predicted lead", ahead, **cells)
@@ -142,14 +142,12 @@ def _add_prediction(
     over_queries = clustered_mean(drawn.mean(axis=0), None, span_of(drawn)).interval
     query_half = (over_queries.high - over_queries.low) / 2 if over_queries else None
     close = (high - low) / 2 <= _SHARE * (query_half or 0)
-    answer = RunAnswer.YES if close else RunAnswer.MORE
-    ends = replace(interval, low=low, high=high)
-    decided: Cells = {"interval": "prediction", "answer": answer.value}
-    made.add(measure, "predicted", expected, ends, run=name, **decided)
+    answer, ends = RunAnswer.YES if close else RunAnswer.MORE, replace(interval, low=low, high=high)
+    cells: Cells = {"interval": "prediction", "answer": answer.value, "run": name}
+    made.add(measure, "predicted", expected, ends, **cells)
     made.add(measure, "half over queries", query_half, run=name)
-    counts: Cells = {"count": calibration.runs, "counted": "runs"}
-    counts |= {"clusters": calibration.freedom + 1}
-    made.add(measure, "covered", calibration.covered, run=name, **counts)
+    counts: Cells = {"count": calibration.runs, "counted": "runs", "run": name}
+    made.add(measure, "covered", calibration.covered, clusters=calibration.freedom + 1, **counts)
 
 
 def score_bounds(
