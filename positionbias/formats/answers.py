@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,8 @@ from positionbias.core.records import Answer
 from positionbias.core.split_tables import KIND
 from positionbias.formats.columns import Columns
 from positionbias.formats.imported import in_words
-from positionbias.formats.table_files import Table, open_table
-from positionbias.formats.table_values import MisfitError, RowCounts, id_of, read_rows
+from positionbias.formats.table_files import BATCH_ROWS, Table, open_table
+from positionbias.formats.table_values import MisfitError, RowCounts, id_in, read_row
 
 _NOTES = (
     (
@@ -176,23 +177,29 @@ def _answers(
     """Yield (place, query id, passage id, passage text, answers) for each row with a known passage;
     count other rows.
     """
-    place = f"{table.source}, {table.unit}"
-    for frame in table.read(list(columns.values())):
-        frame = frame.rename(columns={column: what for what, column in columns.items()})
-        counts.rows += len(frame)
-        stored = collection.find(list(map(_id_or_none, frame["passage_id"])))
-        for number in frame.index[stored < 0]:
-            counts.leave_out("unknown passage", f"{place} {number:,}")
-        frame, stored = frame[stored >= 0], stored[stored >= 0]
-        # the queries' texts are elsewhere: a row is read as one of any query
-        frame = frame.assign(passage=collection.texts_at(stored), query="?")
-        for row in read_rows(frame, counts, place=place).itertuples():
-            yield f"{place} {row.Index:,}", row.query_id, row.passage_id, row.passage, row.answers
+    rows = table.read(columns)
+    while batch := list(islice(rows, BATCH_ROWS)):
+        counts.rows += len(batch)
+        stored = collection.find([_id_or_none(values["passage_id"]) for _, values in batch])
+        texts = iter(collection.texts_at(stored[stored >= 0]))
+        for (number, values), passage in zip(batch, stored, strict=True):
+            place = f"{table.source}, {table.unit} {number:,}"
+            if passage < 0:
+                counts.leave_out("unknown passage", place)
+                continue
+            # the queries' texts are elsewhere: a row is read as one of any query
+            values = {**values, "passage": next(texts), "query": "?"}
+            try:
+                (row,) = read_row(values, counts, "", {})
+            except MisfitError as misfit:
+                counts.leave_out(str(misfit), place)
+                continue
+            yield place, row.query_id, row.passage_id, row.passage, row.answers
     counts.unanswerable = 0  # counted as rows without an answer
 
 
 def _id_or_none(value: Any) -> str:
     try:
-        return id_of(value, "passage id")
+        return id_in(value, "passage id")
     except MisfitError:
         return ""

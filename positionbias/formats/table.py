@@ -8,16 +8,13 @@ holds the ids and judgements of the training queries.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from itertools import chain, compress
+from itertools import chain, compress, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import xxhash
 
 from positionbias.core.collection import Collection
@@ -32,11 +29,10 @@ from positionbias.formats.columns import Columns
 from positionbias.formats.imported import in_words, told
 from positionbias.formats.key_map import KeyMap
 from positionbias.formats.splits import divide_split
-from positionbias.formats.table_files import Table, open_table, sources_of
-from positionbias.formats.table_values import RowCounts, read_rows
+from positionbias.formats.table_files import BATCH_ROWS, Table, open_table, sources_of
+from positionbias.formats.table_values import MisfitError, Row, RowCounts, read_row
 from positionbias.formats.validation_draw import ValidationDraw
 
-_ALLOCATIONS = 200_000  # between two garbage collections
 _DRAWING = "drawing"  # the folder of training records until validation queries are drawn
 # odd factors that spread hashes over 64 bits before their sum becomes the hash of a pair or an
 # answer
@@ -91,11 +87,7 @@ def import_table(
         for split, source in sources
         if hasattr(source, "_fingerprint")
     ]
-    with (
-        unchanged(paths),
-        create_collection(out, overwrite=overwrite) as writer,
-        _fewer_garbage_collections(),
-    ):
+    with unchanged(paths), create_collection(out, overwrite=overwrite) as writer:
         held = SplitWriter(writer.folder / _DRAWING, "train", checked=True)
         drawing = validation.validation_queries > 0
         reader = _Reader(
@@ -134,19 +126,6 @@ def import_table(
     return told(Collection(out), chain(columns_read, source.counts.remarks()))
 
 
-@contextmanager
-def _fewer_garbage_collections() -> Iterator[None]:
-    """Let Python collect garbage less often: rows have no reference cycles, and the search takes a
-    sixth of the time.
-    """
-    often = gc.get_threshold()
-    gc.set_threshold(often[0] and max(often[0], _ALLOCATIONS), *often[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*often)
-
-
 @dataclass(slots=True)
 class _Split:
     """The writer of a split, and hashes of its content."""
@@ -172,19 +151,22 @@ class _Reader:
         """Yield the new passages of tables."""
         for split, table in tables:
             columns = self._columns.completed(table.names, table.source)
-            meanings = {column: what for what, column in columns.named().items()}
-            self.columns_read[Path(table.source).name] = columns.named()
-            with step(Path(table.source).name, None, unit="rows") as progress:
-                for frame in table.read([name for name in table.names if name in meanings]):
-                    if self._columns.guessed(table.names) != columns:
-                        raise bad_input(
-                            f"{table.source}, {table.unit}s from {frame.index[0]:,}",
-                            wanted="the columns of the rows before it",
-                            found=", ".join(table.names),
-                            do="name all columns that are meant",
-                        )
-                    yield self._added(frame.rename(columns=meanings), split, table)
-                    progress.advance(len(frame))
+            name, named = Path(table.source).name, columns.named()
+            self.columns_read[name] = named
+            # without queries nothing is judged
+            read = {w: c for w, c in named.items() if "query" in named or w != "label"}
+            rows = table.read(read)
+            with step(name, None, unit="rows") as progress:
+                while batch := list(islice(rows, BATCH_ROWS)):
+                    yield self._added(batch, split, table)
+                    progress.advance(len(batch))
+            if self._columns.guessed(table.names) != columns:
+                raise bad_input(
+                    table.source,
+                    wanted="the columns of its first rows",
+                    found=", ".join(table.names),
+                    do="name all columns that are meant",
+                )
 
     def check(self, names: str, passages: int) -> None:
         """Check that rows of the tables of these names were usable.
@@ -208,39 +190,55 @@ class _Reader:
                 do="give one of these to --grade",
             )
 
-    def _added(self, frame: pd.DataFrame, split: str, table: Table) -> Texts:
+    def _added(
+        self, batch: Sequence[tuple[int, Mapping[str, Any]]], split: str, table: Table
+    ) -> Texts:
         """Write the rows' queries, judgements and answers; return their new passages."""
-        self.counts.rows += len(frame)
-        if "query" not in frame:  # then nothing is judged
-            frame = frame.drop(columns="label", errors="ignore")
-        place = f"{table.source}, {table.unit}"
-        rows = read_rows(frame, self.counts, place=place, split=split, grades=self._grades)
-        texts = _encoded(rows["passage"])
-        ids, keys, new = self._named(
-            self._passages, "passage", rows["passage_id"], texts, table.source
-        )
-        rows = rows.assign(passage_id=ids, passage_key=keys)
-        asked = _where(rows, rows["query"] != "")
-        for name in asked["split"].unique():
-            self._judge(name, _where(asked, asked["split"] == name), table.source)
+        rows, numbers = list[Row](), list[int]()
+        for number, values in batch:
+            try:
+                rows += read_row(values, self.counts, split, self._grades)
+            except MisfitError as misfit:
+                self.counts.leave_out(str(misfit), f"{table.source}, {table.unit} {number:,}")
+            numbers += [number] * (len(rows) - len(numbers))
+        self.counts.rows += len(batch)
+        texts = [row.passage.encode() for row in rows]
+        given = [row.passage_id for row in rows]
+        ids, keys, new = self._named(self._passages, "passage", given, texts, numbers, table.source)
+        places: dict[str, list[int]] = {}
+        for place, row in enumerate(rows):
+            if row.query:
+                places.setdefault(row.split, []).append(place)
+        for name, asked in places.items():
+            judged = [(rows[place], ids[place], numbers[place]) for place in asked]
+            self._judge(name, judged, keys[asked], table.source)
         new_ids, new_texts = _only(new, ids, texts)
         return new_ids, new_texts
 
-    def _judge(self, name: str, rows: pd.DataFrame, source: str) -> None:
-        """Write a split's queries, judgements and answers."""
+    def _judge(
+        self,
+        name: str,
+        judged: Sequence[tuple[Row, bytes, int]],
+        passages: np.ndarray,
+        source: str,
+    ) -> None:
+        """Write a split's queries, judgements and answers: rows with their passages' ids, the
+        rows' numbers, and hashes of the ids.
+        """
         if name not in self._splits:
             self._splits[name] = _Split(self._open(name))
         split, counts = self._splits[name], self.counts
-        texts, passage_ids = _encoded(rows["query"]), rows["passage_id"].tolist()
-        ids, keys, new = self._named(split.queries, "query", rows["query_id"], texts, source)
-        pairs = keys + rows["passage_key"].to_numpy() * _PASSAGE
-        fresh, clash = split.pairs.add(pairs, rows["label"].to_numpy(np.int32))
+        rows, passage_ids, numbers = zip(*judged, strict=True)
+        texts, given = [row.query.encode() for row in rows], [row.query_id for row in rows]
+        ids, keys, new = self._named(split.queries, "query", given, texts, numbers, source)
+        pairs, grades = keys + passages * _PASSAGE, [row.grade for row in rows]
+        fresh, clash = split.pairs.add(pairs, np.array(grades, np.int32))
         counts.met_again("pairs", int((~fresh).sum()))
         counts.met_again("pairs with another label; the first is used", int(clash.sum()))
         answers = [
-            (row, text.encode(), start, None if start is None else start + len(text))
-            for row, spans in enumerate(rows["answers"].tolist())
-            for text, start in spans
+            (place, text.encode(), start, None if start is None else start + len(text))
+            for place, row in enumerate(rows)
+            for text, start in row.answers
         ]
         places, spans, starts, ends = zip(*answers, strict=True) if answers else ((),) * 4
         after = np.array([0 if start is None else start + 1 for start in starts], np.uint64)
@@ -250,22 +248,28 @@ class _Reader:
         answered = ([column[place] for place in places] for column in (ids, passage_ids))
         writer = split.writer
         writer.add_columns("queries", _only(new, ids, texts, [[]] * len(ids)))
-        writer.add_columns("qrels", _only(fresh, ids, passage_ids, rows["label"].tolist()))
+        writer.add_columns("qrels", _only(fresh, ids, passage_ids, grades))
         writer.add_columns("answers", _only(unseen, *answered, spans, starts, ends))
 
     def _named(
-        self, known: KeyMap, what: str, given: pd.Series, texts: Sequence[bytes], source: str
+        self,
+        known: KeyMap,
+        what: str,
+        given: Sequence[str],
+        texts: Sequence[bytes],
+        numbers: Sequence[int],
+        source: str,
     ) -> tuple[list[bytes], np.ndarray, np.ndarray]:
         """Return the ids of texts, given or hashed, the ids' hashes, and a mask of new ones.
 
         Raises:
             InputError: an id with two texts.
         """
-        ids = _encoded(given)
+        ids = [name.encode() for name in given]
         if not all(ids):  # as ``text_id`` makes them
             made, form = keys64(0, TEXT, texts).tolist(), f"{what[0]}%016x".encode()
-            ids = [given or form % key for given, key in zip(ids, made, strict=True)]
-        keys, rows = _hashes(ids), given.index.to_numpy(np.uint64)
+            ids = [name or form % key for name, key in zip(ids, made, strict=True)]
+        keys, rows = _hashes(ids), np.array(numbers, np.uint64)
         hashes = _hashes(texts) >> _HALF
         new = known.add(keys, (rows << _HALF) + hashes).new
         first = known.find(keys)[1]
@@ -283,14 +287,6 @@ class _Reader:
             raise bad_input(source, wanted=f"one text a {what} id", found=found, do=do)
         self.counts.met_again("queries" if what == "query" else f"{what}s", int((~new).sum()))
         return ids, keys, new
-
-
-def _encoded(texts: pd.Series) -> list[bytes]:
-    return [text.encode() for text in texts.tolist()]
-
-
-def _where(rows: pd.DataFrame, mask: pd.Series) -> pd.DataFrame:
-    return rows if mask.all() else rows[mask]
 
 
 def _only(mask: np.ndarray, *columns: Sequence[Any]) -> list[list[Any]]:

@@ -1,8 +1,6 @@
 """Open tables: files of JSON lines, JSON lists, CSV, TSV and Parquet, folders and globs of them,
 data sets of the package datasets, pandas frames and iterables of dictionaries.
 
-All are read in batches.
-
 A file's content identifies its form, except TSV, which is known by its name. CSV follows RFC 4180,
 with commas, semicolons or tabs. The text forms may be compressed (.gz, .zst). Only a JSON list is
 held in memory whole.
@@ -12,42 +10,42 @@ from __future__ import annotations
 
 import csv
 import glob
-import io
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.csv as arrow_csv
 
 from positionbias.core.blocks import file_blocks
 from positionbias.core.csv_cells import is_number
 from positionbias.core.errors import DependencyError, bad_input
-from positionbias.core.files import LINE, input_errors, open_bytes, read_json
+from positionbias.core.files import input_errors, open_bytes, read_json
 from positionbias.core.places import input_place
 from positionbias.formats.columns import SPLIT_WORDS
 from positionbias.formats.json_lines import FIX, json_lines, named
 from positionbias.formats.row_blocks import parquet_blocks, parquet_columns
 from positionbias.formats.trec_import import split_and_name
 
-_BATCH_ROWS = 4_096
+BATCH_ROWS = 4_096
 _BLOCK = 1 << 20  # bytes of text held in memory
+_READING = arrow_csv.ReadOptions(use_threads=False, block_size=16 << 20)  # of the longest row
 _TSV = re.compile(r"\.(tsv|tab)(\.gz|\.zst)?$")
 _IN_FOLDERS = re.compile(r"\.(csv|tsv|tab|jsonl|ndjson|parquet)(\.gz|\.zst)?$")
 HUB = "hf:"  # before the name of a data set of the Hub
 _SAVED = ("dataset_dict.json", "state.json")
+Values = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A table that is read once. ``read(columns)`` yields frames of objects with these of its
-    columns, and the rows' numbers, which count the table's ``unit``, as their index.
+class Table(NamedTuple):
+    """A table that is read once: ``read(columns)`` yields each row's number, which counts the
+    table's ``unit``, and its values by the keys of ``columns``, the names by meaning.
 
     Reading JSON adds the keys that only later objects have to ``names``.
     """
@@ -55,7 +53,7 @@ class Table:
     source: str
     unit: str
     names: list[str]
-    read: Callable[[Sequence[str]], Iterator[pd.DataFrame]]
+    read: Callable[[Mapping[str, str]], Iterator[tuple[int, Values]]]
 
 
 def sources_of(data: Any) -> Iterator[tuple[str, Any]]:
@@ -148,11 +146,11 @@ def open_table(source: Any, split: str = "") -> Table:
     if isinstance(source, Path):
         return _open_file(source)
     if isinstance(source, pd.DataFrame):
-        frame = source.set_axis(list(map(str, source.columns)), axis=1)
-        return Table("frame", "row", list(frame.columns), partial(_parts, frame))
+        frame = source.set_axis(list(map(str, source.columns)), axis=1).reset_index(drop=True)
+        return Table("frame", "row", list(frame.columns), partial(_rows, frame))
     if hasattr(source, "select_columns"):
-        read = partial(_dataset_rows, source)
-        return Table(f"data set/{split}", "row", list(source.column_names), read)
+        batches = source.with_format("arrow").iter(BATCH_ROWS)
+        return _arrow(f"data set/{split}", list(source.column_names), lambda _: batches)
     wanted, do = "objects, one a row", "give dicts, a pandas frame or a path"
     if not isinstance(source, Iterable):
         raise bad_input("records", wanted=wanted, found=type(source).__name__, do=do)
@@ -165,7 +163,12 @@ def _open_file(path: Path) -> Table:
     if not head:
         raise bad_input(path, wanted="a table", found="an empty file", do="check the path")
     if head.startswith(b"PAR1"):
-        return Table(str(path), "row", parquet_columns(path), partial(_parquet_rows, path))
+
+        def batches(names: list[str]) -> Iterator[pa.RecordBatch]:
+            for block in parquet_blocks(path, names):
+                yield from block.batches(BATCH_ROWS)
+
+        return _arrow(str(path), parquet_columns(path), batches)
     if head.startswith(b"{"):
         return _objects(str(path), "line", _json_rows(path), "one JSON object a line")
     if head.startswith(b"["):
@@ -174,33 +177,26 @@ def _open_file(path: Path) -> Table:
     return _separated(path)
 
 
-def _parts(frame: pd.DataFrame, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-    for start in range(0, len(frame), _BATCH_ROWS):
-        part = frame[list(columns)].iloc[start : start + _BATCH_ROWS].astype(object)
-        yield part.set_axis(range(start + 1, start + len(part) + 1))
+def _arrow(source: str, names: list[str], batches: Callable[[list[str]], Iterable[Any]]) -> Table:
+    """Return a table of Arrow's batches; class numbers of ``datasets`` become the classes'
+    names.
+    """
 
+    def read(columns: Mapping[str, str]) -> Iterator[tuple[int, Values]]:
+        before = 0
+        for batch in batches(list(columns.values())):
+            lists = {what: batch.column(name).to_pylist() for what, name in columns.items()}
+            metadata = json.loads((batch.schema.metadata or {}).get(b"huggingface", b"{}"))
+            features = metadata.get("info", {}).get("features", {})
+            for what, name in columns.items():
+                if features.get(name, {}).get("_type") == "ClassLabel":
+                    classes = dict(enumerate(features[name].get("names") or ()))
+                    lists[what] = [classes.get(value, value) for value in lists[what]]
+            for row in zip(*lists.values(), strict=True):
+                before += 1
+                yield before, dict(zip(lists, row, strict=True))
 
-def _dataset_rows(data: Any, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-    return _arrow_rows(data.select_columns(list(columns)).with_format("arrow").iter(_BATCH_ROWS))
-
-
-def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-    blocks = parquet_blocks(path, columns)
-    return _arrow_rows(batch for block in blocks for batch in block.batches(_BATCH_ROWS))
-
-
-def _arrow_rows(batches: Iterable[pa.Table | pa.RecordBatch]) -> Iterator[pd.DataFrame]:
-    """Yield the rows of Arrow tables; class numbers of ``datasets`` become the classes' names."""
-    before = 0
-    for batch in batches:
-        columns = {name: batch.column(name).to_pylist() for name in batch.schema.names}
-        features = json.loads((batch.schema.metadata or {}).get(b"huggingface", b"{}"))
-        for name, feature in features.get("info", {}).get("features", {}).items():
-            if name in columns and feature.get("_type") == "ClassLabel":
-                classes = dict(enumerate(feature.get("names") or ()))
-                columns[name] = [classes.get(value, value) for value in columns[name]]
-        yield pd.DataFrame(columns, range(before + 1, before + batch.num_rows + 1), dtype=object)
-        before += batch.num_rows
+    return Table(source, "row", names, read)
 
 
 def _json_rows(path: Path) -> Iterator[tuple[int, Any]]:
@@ -213,71 +209,60 @@ def _json_rows(path: Path) -> Iterator[tuple[int, Any]]:
 
 def _objects(source: str, unit: str, rows: Iterable[tuple[int, Any]], wanted: str) -> Table:
     """Return a table of numbered objects, in which keys may be missing."""
-    names: list[str] = []
+    names: dict[str, None] = {}
 
-    def batches() -> Iterator[tuple[Sequence[int], Sequence[Mapping[str, Any]]]]:
-        stream = iter(rows)
-        while batch := list(islice(stream, _BATCH_ROWS)):
-            for number, row in batch:
-                if not isinstance(row, Mapping) or not all(isinstance(name, str) for name in row):
-                    found = f"{named(row)} as {unit} {number:,}"
-                    raise bad_input(source, wanted=wanted, found=found, do=FIX)
-            names.extend(
-                dict.fromkeys(name for _, row in batch for name in row if name not in names)
-            )
-            yield [number for number, _ in batch], [row for _, row in batch]
+    def objects() -> Iterator[tuple[int, Mapping[str, Any]]]:
+        for number, row in rows:
+            if not isinstance(row, Mapping) or not all(isinstance(name, str) for name in row):
+                found = f"{named(row)} as {unit} {number:,}"
+                raise bad_input(source, wanted=wanted, found=found, do=FIX)
+            names.update(dict.fromkeys(row))
+            yield number, row
 
-    stream = batches()
-    first = next(stream, ((), ()))
+    stream = objects()
+    head = list(islice(stream, BATCH_ROWS))
+    table = Table(source, unit, list(names), lambda columns: read(columns))
 
-    def read(columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        for numbers, objects in chain([first], stream):
-            values = {name: [item.get(name) for item in objects] for name in columns}
-            yield pd.DataFrame(values, numbers, dtype=object)
+    def read(columns: Mapping[str, str]) -> Iterator[tuple[int, Values]]:
+        for number, row in chain(head, stream):
+            yield number, {what: row.get(name) for what, name in columns.items()}
+        table.names[:] = names
 
-    return Table(source, unit, names, read)
+    return table
 
 
 def _separated(path: Path) -> Table:
-    csv.field_size_limit(LINE.limit)
-    block = next(file_blocks(path))
-    head = block.text()
+    head = next(file_blocks(path)).text()
     separator = "\t" if _TSV.search(path.name) else max(",;\t", key=head.partition("\n")[0].count)
-    quoted = separator != "\t" or _is_quoted(head)
-    lines = (io.StringIO(part.text(), newline="\n") for part in file_blocks(path, _BLOCK))
-    reader = csv.reader(
-        chain.from_iterable(lines),
-        delimiter=separator,
-        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
-        strict=quoted,
+    quote = '"' if separator != "\t" or _is_quoted(head) else False
+    parsing = arrow_csv.ParseOptions(
+        delimiter=separator, quote_char=quote, newlines_in_values=bool(quote)
     )
-    names = next(reader)
 
-    def records() -> Iterator[tuple[int, list[str]]]:
-        try:
-            for values in filter(None, reader):
-                if len(values) != len(names):
-                    raise bad_input(
-                        path,
-                        line=reader.line_num,
-                        wanted=f"{len(names)} columns, as the first line has",
-                        found=f"{len(values)}",
-                        do="fix the line; in CSV, quote text with line breaks",
-                    )
-                yield reader.line_num, values
-        except csv.Error as error:
-            found, do = str(error), "fix the line"
-            raise bad_input(path, line=reader.line_num, wanted="CSV", found=found, do=do) from None
+    def batches(names: list[str] | None) -> Iterator[pa.RecordBatch]:
+        texts = arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names or (), pa.string()),
+            include_columns=names,
+            null_values=[""],
+            strings_can_be_null=True,
+        )
+        with input_errors(path, wanted="a table"), open_bytes(path) as handle:
+            try:
+                yield from arrow_csv.open_csv(handle, _READING, parsing, texts)
+            except pa.ArrowInvalid as error:
+                found = str(error).partition(": ")[2] or str(error)
+                do = "fix the row; in CSV, quote text with line breaks"
+                raise bad_input(path, wanted="CSV", found=found, do=do) from None
 
-    def read(columns: Sequence[str]) -> Iterator[pd.DataFrame]:
-        stream = records()
-        while batch := list(islice(stream, _BATCH_ROWS)):
-            numbers, rows = zip(*batch, strict=True)
-            cells = dict(zip(names, zip(*rows, strict=True), strict=True))
-            values = {name: [cell or None for cell in cells[name]] for name in columns}
-            yield pd.DataFrame(values, numbers, dtype=object)
+    first = head.partition("\n")[0].removesuffix("\r")
+    names = next(csv.reader([first], delimiter=separator)) if quote else first.split(separator)
+    return _arrow(str(path), names, batches)
 
-    return Table(str(path), "line", names, read)
+
+def _rows(frame: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[tuple[int, Values]]:
+    cells = [frame[name].tolist() for name in columns.values()]
+    for number, row in zip(frame.index.tolist(), zip(*cells, strict=True), strict=True):
+        yield number + 1, dict(zip(columns, row, strict=True))
 
 
 def _is_quoted(text: str) -> bool:

@@ -249,7 +249,8 @@ def test_memory_is_bounded_by_a_batch(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_columns_that_only_later_rows_have_are_refused(tmp_path: Path) -> None:
     rows = [*([{"passage": LAMP, "query": "What?"}] * 5_000), {"passage": LAMP, "answer": "oil"}]
     with pytest.raises(
-        InputError, match="numbers from 4,097: wanted the columns of the rows befor"
+        InputError,
+        match="records: wanted the columns of its first rows; found passage, query, answer",
     ):
         read(rows, tmp_path / "c")
 
@@ -460,7 +461,7 @@ def test_answers_of_passages_judged_not_relevant_are_left_out_and_counted(
     collection = read(map(form, rows), tmp_path / "c")
     assert collection.answers("test") == []
     assert counts(collection).not_relevant == 1
-    assert "answers of 1 pair judged not relevant left out" in list(counts(collection).remarks())
+    assert "1 pair judged not relevant, answers left out" in list(counts(collection).remarks())
 
 
 def test_splits_in_capitals_are_the_usual_ones_and_names_that_cannot_be_are_counted(
@@ -505,9 +506,13 @@ def test_what_stands_twice_is_one(tmp_path: Path) -> None:
         (
             "passage,query\nx,y,z\n",
             "a.csv",
-            "a.csv:2: wanted 2 columns, as the first line has; found 3",
+            "a.csv: wanted CSV; found Row #2: Expected 2 columns, got 3: x,y,z; fix the row",
         ),
-        ('passage,query\n"x,y\n', "a.csv", "a.csv:2: wanted CSV; found unexpected end of data"),
+        (
+            'passage,query\n"x,y\n',
+            "a.csv",
+            "a.csv: wanted CSV; found Row #2: Expected 2 columns, got 1",
+        ),
         (
             "one,other\nx,y\n",
             "a.csv",
