@@ -47,10 +47,8 @@ def suspect_systems(
         )
     read = [Read("collection", opened.path, opened.checksum)]
     read += [Read.file("candidates", input_place(name)) for name in suspects.candidates]
-    runs = [find_run(name) for name in suspects.candidates]
-    for run in runs:
-        check_run(run, opened, suspects.split)
-    candidates, rankings = _joined(runs) if runs else None, dict[tuple[str, str], list[Run]]()
+    runs, rankings = list(map(find_run, suspects.candidates)), dict[tuple[str, str], list[Run]]()
+    candidates = _joined(runs) if runs else None
     for role, names in (("model", suspects.models), ("control", suspects.controls)):
         for name in names:
             run, source = _ranked(name, role, opened, suspects, candidates, computing)
@@ -64,6 +62,7 @@ def suspect_systems(
     systems: dict[str, dict[str, dict[str, float]]] = {"model": {}, "control": {}}
     for (name, role), parts in rankings.items():
         run = _joined(parts)
+        check_run(run, opened, suspects.split)
         lacking = set(splits).difference(queries["subset"][queries.index.isin(list(run))])
         if lacking:
             raise InputError(
@@ -108,9 +107,7 @@ def _ranked(
     """
     path = input_place(name)
     if path.is_file():
-        run = read_run(path)
-        check_run(run, collection, suspects.split)
-        return run, Read.file(role, path)
+        return read_run(path), Read.file(role, path)
     from positionbias.ranking.rerank import rescore  # needs torch
 
     if candidates is None:

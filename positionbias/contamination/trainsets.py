@@ -35,7 +35,7 @@ from positionbias.core.rows import Collected
 from positionbias.core.run_files import read_rankings
 from positionbias.core.seeds import choose, keys64
 from positionbias.corpora.drawn_set import drawn_set
-from positionbias.training.negatives import draw_negatives, no_candidates, without
+from positionbias.training.negatives import drawn_groups, no_candidates
 
 COMMAND = "trainset contaminated"
 KEYS = ("set",)
@@ -118,22 +118,14 @@ def ordinary_groups(
     Raises:
         InputError: candidates with unknown queries or passages, or no group.
     """
-    split, size, seed = settings.split, settings.group_size, settings.seed
+    split, negatives = settings.split, settings.group_size - 1
     queries = {query_id for query_id, _ in collection.query_texts(split)}
     pairs = [passage_id for passages in relevant.values() for passage_id in passages]
     absent, rankings = set(collection.absent(sorted(set(pairs)))), read_rankings(candidates)
     counts[ABSENT] = sum(passage_id in absent for passage_id in pairs)
     while block := list(islice(rankings, BLOCK)):
-        groups = list[TrainingGroup]()
-        for query_id, passage_ids, _ in block:
-            positives = relevant.get(query_id, ())
-            pool = without(passage_ids[: settings.train_depth], positives)
-            here = without(positives, absent) if pool else []
-            for positive in here:
-                drawn = draw_negatives(pool, size - 1, seed, query_id, positive)
-                labels = (1, *[0] * len(drawn))
-                groups.append(TrainingGroup(query_id, (positive, *drawn), labels))
-            counts["queries"] += bool(here)
+        pools = ((query_id, ids[: settings.train_depth]) for query_id, ids, _ in block)
+        groups = list(drawn_groups(pools, relevant, absent, negatives, settings.seed))
         unknown = [f"query {query_id!r}" for query_id, *_ in block if query_id not in queries]
         drawn = sorted({passage_id for group in groups for passage_id in group.passage_ids})
         unknown += [f"passage {passage_id!r}" for passage_id in collection.absent(drawn)]
@@ -145,6 +137,7 @@ def ordinary_groups(
                 do="check --split, and that --candidates were retrieved from this collection",
             )
         counts["groups"] += len(groups)
+        counts["queries"] += len({group.query_id for group in groups})
         yield groups
     if not counts["groups"]:
         raise no_candidates(candidates, split)
@@ -169,10 +162,8 @@ def judged_queries(
     relevant_elsewhere: Mapping[str, Sequence[str]],
 ) -> tuple[list[Judged], int]:
     """Return the queries with a positive in the corpus, in order of ids, and how many positives are
-    missing. If a passage is judged twice, the higher grade counts [decision].
-
-    ``absent`` are judged passages that are not in the corpus; ``relevant_elsewhere`` has passages
-    relevant to the same query in the training split, which are not negatives either [decision].
+    ``absent`` from it. If a passage is judged twice, the higher grade counts; what is relevant to
+    the query in the training split, ``relevant_elsewhere``, is no negative either [decision].
     """
     grades, gone, queries, missing = defaultdict[str, dict[str, int]](dict), set(absent), [], 0
     for query_id, passage_id, grade in sorted(qrels, key=lambda qrel: qrel.grade):

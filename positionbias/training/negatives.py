@@ -1,11 +1,12 @@
-"""Negatives of a training query: filter candidates, and draw some for a positive."""
+"""Negatives of a training query: filter candidates, draw some for a positive, and make groups."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.groups import TrainingGroup
 from positionbias.core.seeds import choose
 
 _PURPOSE = "ordinary negative"
@@ -24,6 +25,24 @@ def draw_negatives(
     the query and its positive alone.
     """
     return [pool[place] for place in choose(len(pool), count, seed, _PURPOSE, query_id, positive)]
+
+
+def drawn_groups(
+    pools: Iterable[tuple[str, Sequence[str]]],
+    relevant: Mapping[str, Sequence[str]],
+    absent: Collection[str],
+    negatives: int,
+    seed: int,
+) -> Iterator[TrainingGroup]:
+    """Yield a group for each relevant passage in the corpus of each query, with ``negatives`` drawn
+    of its pool, or all if there are fewer; none of a query whose pool holds only relevant ones.
+    """
+    for query_id, passage_ids in pools:
+        positives = relevant.get(query_id, ())
+        pool = without(passage_ids, positives)
+        for positive in without(positives, absent) if pool else ():
+            drawn = draw_negatives(pool, negatives, seed, query_id, positive)
+            yield TrainingGroup(query_id, (positive, *drawn), (1, *[0] * len(drawn)))
 
 
 def no_candidates(candidates: Path, split: str) -> InputError:

@@ -35,7 +35,7 @@ from positionbias.experiments.workspace import Workspace
 from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.papers.tripclick.measured import TripClickStudy, measure_tripclick
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
-from positionbias.training.negatives import draw_negatives, without
+from positionbias.training.negatives import drawn_groups
 
 OWN_JUDGEMENTS = "own"  # the name of a split's own, unnamed set of judgements
 SHARD = 1 << 18  # groups
@@ -238,7 +238,8 @@ def drawn_from(name: str, settings: TripClickSettings) -> JsonObject:
 def _triples(
     collection: Collection, candidates: Path, name: str, settings: TripClickSettings
 ) -> Iterator[TrainingGroup]:
-    clicked = relevant_passages(collection.qrels(settings.source))
+    relevant = relevant_passages(collection.qrels(settings.source))
+    clicked = {query_id: sorted(passage_ids) for query_id, passage_ids in relevant.items()}
     absent = set(collection.absent(sorted({item for own in clicked.values() for item in own})))
     pools: Iterable[tuple[str, Sequence[str]]]
     if name not in settings.negatives_of:
@@ -246,14 +247,10 @@ def _triples(
         pools = ((query_id, passage_ids[:depth]) for query_id, passage_ids, _ in rankings)
     else:
         pools = _judged(collection, settings.source, settings.negatives_of[name])
-    for query_id, passage_ids in pools:
-        positives = clicked.get(query_id, ())
-        pool = without(passage_ids, positives)
-        for positive in sorted(set(positives) - absent):
-            for negative in draw_negatives(
-                pool, settings.negatives, settings.seed, query_id, positive
-            ):
-                yield TrainingGroup(query_id, (positive, negative), (1, 0))
+    for group in drawn_groups(pools, clicked, absent, settings.negatives, settings.seed):
+        positive, *negatives = group.passage_ids
+        for negative in negatives:
+            yield TrainingGroup(group.query_id, (positive, negative), (1, 0))
 
 
 def _judged(
