@@ -29,7 +29,7 @@ import numpy as np
 from measuring import hardware, kept_part, result_place
 from scipy import stats
 
-from positionbias.core.qrels import read_qrels
+from positionbias.core.qrels import Qrels
 from positionbias.core.seeds import generator
 from positionbias.evaluation.crossed import crossed
 from positionbias.pooling.kinds import (
@@ -56,7 +56,7 @@ KINDS = ("traditional", "neural")
 def covid() -> JudgedRuns:
     folder = Path(os.environ["POSBIAS_DATA"]) / "trec_covid_r5"
     found = find_runs(folder / "runs", folder / "systems.tsv")
-    return judge_runs(read_runs(found), read_qrels(folder / "qrels.round5.txt"))
+    return judge_runs(read_runs(found), Qrels.from_file(folder / "qrels.round5.txt"))
 
 
 def before(

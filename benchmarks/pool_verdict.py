@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from measuring import hardware, kept_part, result_place
 
-from positionbias.core.qrels import read_qrels
+from positionbias.core.qrels import Qrels
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator
@@ -193,7 +193,7 @@ def simulated(
 def covid(data: Path) -> OpenRuns:
     folder = data / "trec_covid_r5"
     found = find_runs(folder / "runs", folder / "systems.tsv")
-    return open_runs(lambda: read_runs(found), read_qrels(folder / "qrels.round5.txt"), DEPTH)
+    return open_runs(lambda: read_runs(found), Qrels.from_file(folder / "qrels.round5.txt"), DEPTH)
 
 
 def scores_row(name: str, records: list[dict[str, Any]]) -> str:

@@ -44,7 +44,7 @@ from positionbias.audit.length_grid import PLACES, Material, make_materials
 from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.publish import atomic_file
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.core.seeds import below, drawn_order
 from positionbias.evaluation.simultaneous import simultaneous
 
@@ -96,7 +96,7 @@ def materials_of(
             place, wanted=positionbias.settings.Retrieval(depth=SETTINGS.depth), out=run
         )
     collection = Collection(place)
-    task = make_task(collection, "test", read_run(run), SETTINGS)
+    task = make_task(collection, "test", Run.from_file(run), SETTINGS)
     order = drawn_order(task.query_ids, SEED, "real encoders")
     lengths = (SHORT, *sorted(tokens), max(tokens) + SPARE)
     made, skipped = make_materials(task, order, lengths, sizes, most=QUESTIONS, seed=SEED, level=1)

@@ -23,7 +23,7 @@ from measuring import hardware, result_place
 from positionbias.core.collection import Collection
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.formatting import decimal
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.engine.choose import Engine
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.records import Comparison
@@ -142,7 +142,7 @@ class Setting:
         )
 
     def values(self, run: Path, split: str) -> dict[str, float]:
-        return dict(per_query(read_run(run), self.qrels[split], [MEASURE])[MEASURE])
+        return dict(per_query(Run.from_file(run), self.qrels[split], [MEASURE])[MEASURE])
 
     def alone(self, model: Path, split: str) -> dict[str, float]:
         """Down to the depth that validation chose."""

@@ -12,8 +12,7 @@ import pytest
 from datasets import Dataset
 
 import positionbias as pb
-from positionbias.core.qrels import write_qrels
-from positionbias.core.run import write_run
+from positionbias.core.qrels import Qrels
 from positionbias.experiments.models import ModelSettings
 from positionbias.leakage.settings import FindSettings
 from positionbias.models.settings import EncoderSettings
@@ -131,10 +130,10 @@ def _pools() -> None:
         for one in run.rankings()
         for passage in one.passage_ids
     }
-    write_qrels(
-        Path("pool.txt"), [qrel for qrel in simulated_qrels(SIMULATION) if qrel[:2] in pooled]
+    Qrels([qrel for qrel in simulated_qrels(SIMULATION) if qrel[:2] in pooled]).save(
+        Path("pool.txt")
     )
-    write_run(Path("new.run"), list(simulated_runs(replace(SIMULATION, seed=9)))[-1][1])
+    list(simulated_runs(replace(SIMULATION, seed=9)))[-1][1].save(Path("new.run"))
 
 
 def _releases() -> None:

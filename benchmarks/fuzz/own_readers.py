@@ -112,10 +112,10 @@ def _bm25(place: Path, base: Path) -> Any:
 
 
 def _run(place: Path, base: Path) -> Any:
-    from positionbias.core.run import read_run
+    from positionbias.core.run import Run
     from positionbias.core.run_files import read_rankings
 
-    run = read_run(place)
+    run = Run.from_file(place)
     return [list(map(tuple, run.rankings())), list(map(tuple, read_rankings(place)))]
 
 

@@ -52,7 +52,7 @@ from positionbias.core.files import read_json, sha256_file
 from positionbias.core.manifest import read_manifest
 from positionbias.core.progress import set_quiet
 from positionbias.core.publish import write_json
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.evaluation.measures import per_query
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.ranking.loading import pick_device
@@ -209,7 +209,7 @@ class Evidence:
         for split in study.splits:
             first = study.candidates(split)
             run = study.workspace.reranked(model, passages, split, first, on=f"{on}-")
-            values |= per_query(read_run(run), Collection(passages).qrels(split), [MEASURE])[
+            values |= per_query(Run.from_file(run), Collection(passages).qrels(split), [MEASURE])[
                 MEASURE
             ]
         return [round(values[query_id], DIGITS) for query_id in sorted(values)]
@@ -217,7 +217,7 @@ class Evidence:
     def _verdicts(self, study: Study, model: Path) -> list[dict[str, Any]]:
         """What an audit says of a model; without examples, so without texts."""
         split, settings = study.splits[0], self.size.audit
-        candidates = read_run(study.candidates(split))
+        candidates = Run.from_file(study.candidates(split))
         task = make_task(
             Collection(study.passages(study.audited, SEED)),
             split,

@@ -14,7 +14,7 @@ from evidence_study import MODELS, ROTATED, SEED, Size, Study, Unit
 
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import package_versions
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.evaluation.convergence import UNFINISHED
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.significance import clusters_by_passage
@@ -124,9 +124,9 @@ def _first_stage(study: Study, collection: Collection, splits: Sequence[str]) ->
     """The candidates' own order, by query."""
     found: dict[str, float] = {}
     for split in splits:
-        found |= per_query(read_run(study.candidates(split)), collection.qrels(split), [MEASURE])[
-            MEASURE
-        ]
+        found |= per_query(
+            Run.from_file(study.candidates(split)), collection.qrels(split), [MEASURE]
+        )[MEASURE]
     return found
 
 

@@ -47,9 +47,12 @@ def made() -> Any:
 def _write_asked(folder: Path, asked: Path, questions: int) -> None:
     """``{"queries": {id: text}, "candidates": {id: [passage id]}, "passages": {id: text}}``."""
     from positionbias.core.collection import Collection
-    from positionbias.core.run import read_run
+    from positionbias.core.run import Run
 
-    source, run = Collection(squad.collection(folder)), read_run(squad.candidates(folder, "test"))
+    source, run = (
+        Collection(squad.collection(folder)),
+        Run.from_file(squad.candidates(folder, "test")),
+    )
     queries = {
         query.query_id: query.text for query in source.queries("test") if query.query_id in run
     }

@@ -53,7 +53,7 @@ def _write_runs(place: Path, runs: int, queries: int, depth: int) -> None:
 
 
 class Reading:
-    """``read_run`` on every file."""
+    """``Run.from_file`` on every file."""
 
     packages = ("positionbias", "numpy", "pyarrow")
 
@@ -62,9 +62,9 @@ class Reading:
         self.runs: list[Any] = []
 
     def run(self) -> None:
-        from positionbias.core.run import read_run
+        from positionbias.core.run import Run
 
-        self.runs = [read_run(path) for path in self.files]
+        self.runs = [Run.from_file(path) for path in self.files]
 
     def proof(self) -> dict[str, float]:
         """The sum of each run's scores by query."""
@@ -82,12 +82,12 @@ class Measuring(Reading):
     packages = (*Reading.packages, "ir_measures", "pytrec_eval-terrier")
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        from positionbias.core.qrels import read_qrels
+        from positionbias.core.qrels import Qrels
 
         super().__init__(settings)
         super().run()
         self.measures = settings["measures"]
-        self.qrels = read_qrels(Path(settings["runs"]) / "qrels.txt")
+        self.qrels = Qrels.from_file(Path(settings["runs"]) / "qrels.txt")
         self.values: list[dict[str, dict[str, float]]] = []
 
     def run(self) -> None:

@@ -105,9 +105,9 @@ def pairs(folder: Path, questions: int) -> Path:
     place = folder / f"pairs-{questions}.json"
     if not place.exists():
         from positionbias.core.collection import Collection
-        from positionbias.core.run import read_run
+        from positionbias.core.run import Run
 
-        source, run = Collection(collection(folder)), read_run(candidates(folder, "test"))
+        source, run = Collection(collection(folder)), Run.from_file(candidates(folder, "test"))
         asked = [query for query in source.queries("test") if query.query_id in run]
         asked = asked[:: len(asked) // questions][:questions]
         made = [(q.text, text) for q in asked for text in source.texts(run[q.query_id].passage_ids)]

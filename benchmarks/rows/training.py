@@ -53,11 +53,11 @@ def _texts(folder: Path, size: int, count: int = 4) -> Path:
     place = folder / f"batches-{size}.json"
     if not place.exists():
         from positionbias.core.collection import Collection
-        from positionbias.core.run import read_run
+        from positionbias.core.run import Run
 
         source, run = (
             Collection(squad.collection(folder)),
-            read_run(squad.candidates(folder, "validation")),
+            Run.from_file(squad.candidates(folder, "validation")),
         )
         relevant = {qrel.query_id: qrel.passage_id for qrel in source.qrels("validation")}
         asked = [query for query in source.queries("validation") if query.query_id in run][

@@ -18,7 +18,7 @@ from positionbias.core.outcome import Measurements, Read
 from positionbias.core.places import Place, input_place
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected
-from positionbias.core.run import Run, find_run, read_run
+from positionbias.core.run import Run, find_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.measures import parse_measure, per_query
@@ -107,7 +107,7 @@ def _ranked(
     """
     path = input_place(name)
     if path.is_file():
-        return read_run(path), Read.file(role, path)
+        return Run.from_file(path), Read.file(role, path)
     from positionbias.ranking.rerank import rescore  # needs torch
 
     if candidates is None:

@@ -80,18 +80,19 @@ class Qrels(list[Qrel]):
 
     @classmethod
     def from_file(cls, path: Place) -> Qrels:
-        """Read a file in TREC's form, or in BEIR's with its header; also looked up under
-        ``$POSBIAS_HOME``.
+        """Read a file in TREC's form, or in BEIR's with its header, in its order; also looked up
+        under ``$POSBIAS_HOME``. The iteration column is not used.
 
         Raises:
-            InputError: as ``read_qrels``.
+            InputError: a malformed line (numbered), a pair judged twice, an empty or broken file.
 
         Example:
             >>> import positionbias as pb
             >>> pb.Qrels.from_file("beir/qrels/test.tsv")
             Qrels(18 queries, 76 judgements)
         """
-        return cls(read_qrels(input_place(path)))
+        place = input_place(path)
+        return cls(parse_qrels(file_lines(place), place))
 
     @classmethod
     def from_frame(cls, frame: pandas.DataFrame) -> Qrels:
@@ -136,15 +137,18 @@ class Qrels(list[Qrel]):
         """Yield an ``ir_measures.Qrel`` for each judgement: ir_measures reads a frame so."""
         return (ir_measures_library().Qrel(*qrel) for qrel in self)
 
-    def save(self, path: Place, *, overwrite: bool = False) -> Path:
-        """Write the judgements in TREC's form, gzipped for ``.gz``; return their path.
+    def save(self, path: Place, *, overwrite: bool = False, separator: str = " ") -> Path:
+        """Write the judgements in TREC's form with iteration 0, gzipped for ``.gz``; return their
+        path. MS MARCO's ``separator`` is a tab.
 
         Raises:
             InputError: an id with a space.
             OutputExistsError: ``path`` exists and ``overwrite`` is false.
         """
         place = output_place(path)
-        write_qrels(place, self, overwrite=overwrite)
+        rows = ((qrel.query_id, "0", qrel.passage_id, str(qrel.grade)) for qrel in self)
+        blocks = (((row[0], row[2]), f"{separator.join(row)}\n") for row in rows)
+        write_columns(place, blocks, place, overwrite=overwrite)
         return place
 
 
@@ -183,19 +187,8 @@ def _checked(
     return qrels
 
 
-def read_qrels(path: Path | str) -> list[Qrel]:
-    """Read judgements in TREC's form, or in BEIR's with its header, in the order of the file; the
-    iteration column is not used.
-
-    Raises:
-        InputError: a malformed line (numbered), a pair judged twice, an empty or broken file.
-    """
-    path = Path(path)
-    return parse_qrels(file_lines(path), path)
-
-
 def parse_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> list[Qrel]:
-    """Parse numbered lines as ``read_qrels`` does; messages name ``source``."""
+    """Parse numbered lines as ``Qrels.from_file`` does; messages name ``source``."""
     do = "fix or drop the line"
     if not (qrels := _checked(_rows(lines, source, do), source, do)):
         wanted = f"four columns: {' '.join(_TREC)}"
@@ -217,18 +210,3 @@ def _rows(
                 wanted, found = f"{width} columns: {' '.join(names)}", f"{len(columns)} columns"
                 raise bad_input(source, line=number, wanted=wanted, found=found, do=do)
             yield number, columns[0], columns[-2], columns[-1]
-
-
-def write_qrels(
-    path: Path | str, qrels: Iterable[Qrel], *, overwrite: bool = False, separator: str = " "
-) -> None:
-    """Write judgements with iteration 0, gzipped if the name ends in ``.gz``. MS MARCO's
-    ``separator`` is a tab.
-
-    Raises:
-        InputError: an id that is empty or has a space, which this form cannot express.
-        OutputExistsError: ``path`` exists and ``overwrite`` is false.
-    """
-    rows = ((q.query_id, "0", q.passage_id, str(q.grade)) for q in qrels)
-    blocks = (((row[0], row[2]), f"{separator.join(row)}\n") for row in rows)
-    write_columns(path, blocks, path, overwrite=overwrite)

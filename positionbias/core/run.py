@@ -96,19 +96,24 @@ class Run(Mapping[str, Ranking]):
 
     @classmethod
     def from_file(cls, path: Place, name: str | None = None) -> Run:
-        """Read a TREC run, plain, ``.gz`` or ``.zst``; also looked up under ``$POSBIAS_HOME``.
+        """Read a TREC run (``query Q0 passage rank score tag``), plain, ``.gz`` or ``.zst``; also
+        looked up under ``$POSBIAS_HOME``.
 
-        ``name`` defaults to the tag in the file, or to the file's name where tags differ.
+        The order comes from the scores, as in trec_eval; the rank column is not used. ``name``
+        defaults to the tag, or to the file's name where tags differ.
 
         Raises:
-            InputError: no such file, a malformed line (numbered), or a repeated pair.
+            InputError: no such file, an empty one, a malformed line (numbered), or a repeated pair.
 
         Example:
             >>> import positionbias as pb
             >>> pb.Run.from_file("test.run")
             Run('bm25', 18 queries, 108 pairs)
         """
-        return read_run(input_place(path), name)
+        lines = read_lines(input_place(path))
+        run = cls(name or lines.name, ())
+        run._vocabulary, run._index = lines.ranked(together=False)
+        return run
 
     @classmethod
     def from_frame(cls, frame: pandas.DataFrame, name: str = "run") -> Run:
@@ -213,7 +218,7 @@ class Run(Mapping[str, Ranking]):
             OutputExistsError: ``path`` exists and ``overwrite`` is false.
         """
         place = output_place(path)
-        write_run(place, self, overwrite=overwrite)
+        write_rankings(place, self.name, self.rankings(), overwrite=overwrite)
         return place
 
     # -- rankings ----------------------------------------------------------------------------------
@@ -312,31 +317,6 @@ def find_run(run: Run | Place) -> Run:
     """Read a run by its path, or by its name under ``$POSBIAS_HOME``, unless it is one already.
 
     Raises:
-        InputError: as ``read_run``.
+        InputError: as ``Run.from_file``.
     """
-    return run if isinstance(run, Run) else read_run(input_place(run))
-
-
-def read_run(path: Path | str, name: str | None = None) -> Run:
-    """Read a TREC run (``query Q0 passage rank score tag``), plain, ``.gz`` or ``.zst``.
-
-    The order comes from the scores, as in trec_eval; the rank column is not used. ``name`` defaults
-    to the tag, or to the file's name where tags differ.
-
-    Raises:
-        InputError: a malformed line (numbered), an empty file, a repeated pair.
-    """
-    lines = read_lines(path)
-    run = Run(name or lines.name, ())
-    run._vocabulary, run._index = lines.ranked(together=False)
-    return run
-
-
-def write_run(path: Path | str, run: Run, *, overwrite: bool = False) -> None:
-    """Write a run in TREC's form, strictly decreasing within each query; gzipped if the name ends
-    in ``.gz``.
-
-    Raises:
-        InputError: an id that is empty or has a space, which this form cannot express.
-    """
-    write_rankings(path, run.name, run.rankings(), overwrite=overwrite)
+    return run if isinstance(run, Run) else Run.from_file(run)

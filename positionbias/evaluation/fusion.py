@@ -29,7 +29,7 @@ from positionbias.core.progress import say
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.rank_order import order_by_score
 from positionbias.core.rows import Collected
-from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run import Run
 from positionbias.core.run_files import strictly_decreasing
 from positionbias.core.shown import Shown
 from positionbias.evaluation.convergence import Ending, Finish, ending_of_run
@@ -96,7 +96,7 @@ def z_scores(scores: np.ndarray) -> np.ndarray:
 
 
 def equal_again(scores: np.ndarray) -> np.ndarray:
-    """Restore the ties of one ranking's float32 scores ``(n,)``, best first, which ``write_run``
+    """Restore the ties of one ranking's float32 scores ``(n,)``, best first, which ``Run.save``
     set one float32 step apart.
 
     Scores that fall in such steps take the highest of them, even if a system itself set them one
@@ -269,7 +269,7 @@ def fuse_runs(
     refuse_existing(out, overwrite=overwrite, folder=False)
     manifests = [manifest_if_any(path, kind="run") for path in paths]
     collection = _one_collection(paths, manifests)
-    runs = [read_run(path) for path in paths]
+    runs = [Run.from_file(path) for path in paths]
     inputs = [
         input_ref(f"run {number}", path, sha256_file(path), artefact=out)
         for number, path in enumerate(paths, 1)
@@ -308,7 +308,7 @@ def fuse_runs(
             versions=package_versions("numpy"),
             provenance=provenance(),
         )
-        write_run(partial, done.run)
+        done.run.save(partial)
         content: JsonObject = {
             "checksum": sha256_file(partial),
             "pairs": done.run.pairs,

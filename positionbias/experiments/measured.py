@@ -20,7 +20,7 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_json
 from positionbias.core.records import Interval, Qrel
 from positionbias.core.rows import Collected
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.core.run_files import read_rankings
 from positionbias.core.seeds import drawn_order
 from positionbias.evaluation.answers import Compared, compared
@@ -303,7 +303,7 @@ def check_candidates(
             first = islice(read_rankings(path), LOOKED_AT)
             run = Run(path.name, ((of.query_id, of.passage_ids, of.scores) for of in first))
         else:
-            run = read_run(path)
+            run = Run.from_file(path)
         check_run(run, collection, split)
         if not any(query_id in run for query_id, _ in collection.query_texts(split)):
             found = f"none among its first {len(run):,}" if split in large else "none"

@@ -51,7 +51,7 @@ from positionbias.core.manifest import (
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file
 from positionbias.core.rows import Collected
-from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.retrieve import retrieve_dense
@@ -344,7 +344,7 @@ class Workspace:
         settings: AuditSettings,
     ) -> None:
         """Return the audit of a model that moves answering sentences, as a folder of rows."""
-        tested, run = Collection(collection), read_run(candidates)
+        tested, run = Collection(collection), Run.from_file(candidates)
         task = make_task(tested, split, run, settings, queries=settings.needles)
         system = System.of(_at_work(model), model.name)
         made = audit(task, [system], settings)
@@ -404,7 +404,7 @@ class Workspace:
         def make() -> None:
             run = made()
             with atomic_file(place, overwrite=True) as partial_run:
-                write_run(partial_run, run)
+                run.save(partial_run)
                 content: JsonObject = {
                     "checksum": sha256_file(partial_run),
                     "queries": len(run),
@@ -422,7 +422,7 @@ class Workspace:
         """
 
         def made() -> Run:
-            run = read_run(candidates)
+            run = Run.from_file(candidates)
             return run.only(drawn_order(run, seed, "some queries")[:number], run.name)
 
         settings: JsonObject = {"split": split, "queries": number, "seed": seed}
@@ -435,7 +435,7 @@ class Workspace:
         """Return the candidates of ``number`` of the split's judged queries."""
 
         def made() -> Run:
-            run = read_run(candidates)
+            run = Run.from_file(candidates)
             drawn = drawn_queries(Collection(collection).qrels(split), number, seed)
             if not (kept := drawn.intersection(run)):
                 raise bad_input(
@@ -457,7 +457,7 @@ class Workspace:
         """
 
         def made() -> Run:
-            return position_only_run(Collection(collection), split, read_run(candidates))
+            return position_only_run(Collection(collection), split, Run.from_file(candidates))
 
         inputs = {"collection": collection, "candidates": candidates}
         label = f"position-only-on-{on}{split}"
@@ -471,9 +471,10 @@ class Workspace:
         model."""
 
         def made() -> Run:
-            first = read_run(candidates)
+            first = Run.from_file(candidates)
             reranked = [
-                apply_depth(first, read_run(path), depth, name=name) for name, path in runs.items()
+                apply_depth(first, Run.from_file(path), depth, name=name)
+                for name, path in runs.items()
             ]
             return fuse(reranked, scored=[depth] * len(reranked)).run
 

@@ -24,7 +24,7 @@ from positionbias.core.manifest import Manifest, input_ref, manifest_path, write
 from positionbias.core.progress import say
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.records import Query
-from positionbias.core.run import Run, write_run
+from positionbias.core.run import Run
 from positionbias.core.steps import MapShards
 from positionbias.engine.choose import Engine
 from positionbias.firststage.bm25s_index import open_bm25s
@@ -173,7 +173,7 @@ def retrieve_run(
             versions=index.versions,
             provenance={**index.provenance, "workers": workers},
         )
-        write_run(partial, run)
+        run.save(partial)
         content: JsonObject = {
             "checksum": sha256_file(partial),
             "queries": len(queries),

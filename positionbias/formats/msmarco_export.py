@@ -17,7 +17,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_folder
-from positionbias.core.qrels import write_qrels
+from positionbias.core.qrels import Qrels
 from positionbias.core.records import Passage, Query
 from positionbias.core.steps import MapShards
 from positionbias.formats.exported import write_export_manifest
@@ -109,9 +109,8 @@ def _write_split(collection: Collection, split: str, queries: Sequence[Query], f
         qrels = collection.qrels(split, further)
         count += len(qrels)
         if qrels:
-            write_qrels(
+            Qrels(qrels).save(
                 folder / (f"qrels.{name}.{further}.tsv" if further else f"qrels.{name}.tsv"),
-                qrels,
                 separator="\t",
             )
     return count

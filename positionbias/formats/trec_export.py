@@ -14,7 +14,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.process import flush
 from positionbias.core.publish import atomic_folder
-from positionbias.core.qrels import write_qrels
+from positionbias.core.qrels import Qrels
 from positionbias.core.records import Query
 from positionbias.core.steps import MapShards, make_shards
 from positionbias.formats.exported import write_export_manifest
@@ -67,7 +67,7 @@ def write_trec(
         for split in splits:
             queries, qrels = collection.queries(split), collection.qrels(split)
             _write_topics(partial_folder / f"topics.{split}.txt", queries, collection.path)
-            write_qrels(partial_folder / f"qrels.{split}.txt", qrels)
+            Qrels(qrels).save(partial_folder / f"qrels.{split}.txt")
             counts["queries"] += len(queries)
             counts["qrels"] += len(qrels)
             counts["answers_left_out"] += len(collection.answers(split))

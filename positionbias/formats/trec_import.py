@@ -19,7 +19,7 @@ from positionbias.core.formatting import plural
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
 from positionbias.core.progress import track
-from positionbias.core.qrels import read_qrels
+from positionbias.core.qrels import Qrels
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shards import Shard, write_shard
 from positionbias.core.split_tables import KIND
@@ -281,7 +281,7 @@ def _listed(ids: set[str]) -> str:
 def _judgements(split: str, paths: Sequence[Path | str]) -> list[Qrel]:
     judged: dict[tuple[str, str], Qrel] = {}
     for path in paths:
-        for qrel in read_qrels(path):
+        for qrel in Qrels.from_file(path):
             if judged.setdefault((qrel.query_id, qrel.passage_id), qrel) is not qrel:
                 raise InputError(
                     f"{path}: wanted each pair of split {split!r} judged in one file; found "

@@ -44,7 +44,7 @@ from positionbias.core.outcome import Written, hint_groups
 from positionbias.core.places import Place, input_place
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.core.seeds import below, keys64
 from positionbias.corpora.drawn_set import drawn_set
 from positionbias.leakage.measured import collected
@@ -309,7 +309,7 @@ class LeakedInputs:
                 "merging joins splits of the same name: rename them before"
             )
         collection, splits = self.collection, (*self.candidates, *self.targets)
-        runs = {split: read_run(path) for split, path in self.candidates.items()}
+        runs = {split: Run.from_file(path) for split, path in self.candidates.items()}
         texts = group_queries(collection, splits)
         empty = {query_id for query_id, text in texts.items() if is_empty(text)}
         ids = {

@@ -12,9 +12,9 @@ from positionbias.core.errors import bad_input
 from positionbias.core.outcome import Measurements, Read
 from positionbias.core.places import Place, input_place
 from positionbias.core.progress import say
-from positionbias.core.qrels import read_qrels
+from positionbias.core.qrels import Qrels
 from positionbias.core.rows import Collected
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.pooling.kinds import add_kinds
 from positionbias.pooling.pools import NOTES, add_counts, add_coverage, add_reliability, pool_rows
 from positionbias.pooling.runs import (
@@ -70,8 +70,8 @@ def measure_verdict(
         raise bad_input(path, wanted="a new run", found="one of the pooled runs", do=do)
     name = run_name(path)
     named = {system.run: system for system in read_systems(table)} if table else {}
-    new = named.get(name, System(name, name, "")), read_run(path, name)
-    judgements = read_qrels(input_place(qrels))
+    new = named.get(name, System(name, name, "")), Run.from_file(path, name)
+    judgements = Qrels.from_file(input_place(qrels))
     opened = open_runs(lambda: chain(read_runs(pooled), [new]), judgements, depth)
     made = pool_rows(Path(qrels).name)
     add_verdict(made, opened, measures, settings)
@@ -84,7 +84,7 @@ def _judged(
 ) -> tuple[Collected, JudgedRuns, list[Read]]:
     """Read a folder of runs against judgements, and count them."""
     files, made = find_runs(input_place(runs), input_place(systems)), pool_rows(Path(qrels).name)
-    judged = judge_runs(read_runs(files), read_qrels(input_place(qrels)))
+    judged = judge_runs(read_runs(files), Qrels.from_file(input_place(qrels)))
     add_counts(made, judged, settings.relevant_from)
     return made, judged, _read(files, runs, qrels, systems)
 

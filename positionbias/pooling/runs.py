@@ -24,7 +24,7 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.progress import track
 from positionbias.core.records import Qrel
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.pooling.settings import DEEPEST
 
 NOT_RETRIEVED = np.iinfo(np.uint16).max
@@ -75,7 +75,7 @@ def read_runs(files: Mapping[System, Path]) -> Iterator[tuple[System, Run]]:
         InputError: a malformed line (numbered).
     """
     for system, path in track(files.items(), "runs", len(files), unit="runs"):
-        yield system, read_run(path, system.run)
+        yield system, Run.from_file(path, system.run)
 
 
 def runs_checksum(files: Mapping[System, Path]) -> str:

@@ -31,7 +31,7 @@ from positionbias.core.progress import say, step
 from positionbias.core.publish import refuse_existing, resumable_folder
 from positionbias.core.records import Query
 from positionbias.core.rows import counted_rows
-from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run import Run
 from positionbias.engine.choose import Engine
 from positionbias.evaluation.depth import apply_depth
 from positionbias.firststage.own_passages import own_queries, own_remarks, without_own
@@ -225,7 +225,7 @@ def rerank_run(
     reranking, config, run = (
         reranking or Reranking(),
         config or RankingConfig(),
-        read_run(candidates),
+        Run.from_file(candidates),
     )
     own = own_queries(run)
     if reranking.without_own:
@@ -299,7 +299,7 @@ def rerank_run(
         told = provenance(threads=torch.get_num_threads(), device=str(device), **seconds)
         manifest, target = replace(manifest, provenance=told), folder / out.name
         # overwrite that of a killed run
-        write_run(target, apply_depth(run, done.run, depth, name=name), overwrite=True)
+        apply_depth(run, done.run, depth, name=name).save(target, overwrite=True)
         content: JsonObject = {
             "checksum": sha256_file(target),
             "pairs": done.run.pairs,

@@ -27,7 +27,7 @@ from positionbias.core.manifest import InputRef, Manifest, input_ref
 from positionbias.core.progress import step
 from positionbias.core.publish import resumable_folder
 from positionbias.core.records import relevant_passages
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.blocks import (
     BlockScorer,
@@ -165,7 +165,7 @@ def teach(
 def _of_candidates(collection: Collection, passages: TaughtPassages, out: Path) -> _Asked:
     assert passages.candidates is not None
     path, split = Path(passages.candidates), passages.split or "train"
-    read = read_run(path)
+    read = Run.from_file(path)
     run = read.top(passages.depth or max(1, read.depth))
     texts = known_queries(run, collection.queries(split))
     check_passages(collection, run.passage_ids)

@@ -26,7 +26,7 @@ from positionbias.core.progress import say, set_quiet
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.rows import Collected
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.core.splitter import USUAL_WORDS, remark_other_splitter
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from positionbias.models.kinds import begins_with, has_term_vectors
@@ -93,7 +93,7 @@ def _train(
     # report faults now, not after the words were counted or when a batch draws an unknown passage
     find_state(towards)
     validation_candidates = (
-        None if plan.validation_candidates is None else read_run(plan.validation_candidates)
+        None if plan.validation_candidates is None else Run.from_file(plan.validation_candidates)
     )
     if validation_candidates is not None:
         collection.require(plan.validation_split, flag="--validation-split")

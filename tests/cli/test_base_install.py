@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.errors import MODELS
-from positionbias.core.qrels import write_qrels
-from positionbias.core.run import write_run
+from positionbias.core.qrels import Qrels
 from positionbias.planted.generator import write_planted
 from positionbias.planted.settings import PlantedSettings
 from tests.pooling.simulated import Simulation, simulated_qrels, simulated_runs
@@ -172,12 +171,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     simulation = Simulation(rate=0.5, queries=6, groups=3)
     systems = list(simulated_runs(simulation))
     for system, run in systems:
-        write_run(tmp_path / "runs" / f"{system.run}.run", run)
+        run.save(tmp_path / "runs" / f"{system.run}.run")
     lines = ["run\tgroup\tkind", *("\t".join(system) for system, _ in systems)]
     (tmp_path / "systems.tsv").write_text("\n".join(lines) + "\n")
-    write_qrels(tmp_path / "qrels.txt", simulated_qrels(simulation))
+    Qrels(simulated_qrels(simulation)).save(tmp_path / "qrels.txt")
     (tmp_path / "lamp.json").write_text(json.dumps(SQUAD))
-    write_run(tmp_path / "new.run", list(simulated_runs(replace(simulation, seed=9)))[-1][1])
+    list(simulated_runs(replace(simulation, seed=9)))[-1][1].save(tmp_path / "new.run")
     return tmp_path
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.dense.vectors import Vectors
 from tests.commands import posbias
 
@@ -39,7 +39,7 @@ def test_from_a_collection_to_a_run(
     counts = {row["measure"]: row["value"] for row in json.loads(printed)["rows"]}
     assert (counts["queries"], counts["candidates"]) == (3, 21)
     assert "7 vectors searched (exact)" in err
-    assert (read_run(out).depth, read_run(out).name) == (7, "dot")
+    assert (Run.from_file(out).depth, Run.from_file(out).name) == (7, "dot")
     assert len(Vectors(vectors)) == 7
     pytest.importorskip("faiss")
     for origin in ("built", "reused"):

@@ -15,7 +15,7 @@ from positionbias.audit.systems import System
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import load
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.evaluation.convergence import Ending, Finish
 from positionbias.models.checkpoint import load_checkpoint
 from tests import commands
@@ -96,7 +96,7 @@ def test_at_depth_1_nothing_is_encoded_and_the_order_stays(
         "depth 1\n"
     ) in err
     assert "pairs" not in err
-    before, after = read_run(runs["test"]), read_run(place)
+    before, after = Run.from_file(runs["test"]), Run.from_file(place)
     assert after.name == "tk"
     assert [after[query].passage_ids for query in after] == [
         before[query].passage_ids for query in before

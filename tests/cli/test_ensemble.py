@@ -7,17 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run import Run
 from tests.commands import posbias
 
 
 @pytest.fixture
 def runs(tmp_path: Path) -> tuple[Path, Path]:
     places = tmp_path / "one.run", tmp_path / "two.run"
-    write_run(
-        places[0], Run("bm25", [("q", ["a", "b", "c"], [9.0, 6.0, 3.0]), ("r", ["a"], [1.0])])
-    )
-    write_run(places[1], Run("dot", [("q", ["c", "a"], [1.0, 0.0])]))
+    Run("bm25", [("q", ["a", "b", "c"], [9.0, 6.0, 3.0]), ("r", ["a"], [1.0])]).save(places[0])
+    Run("dot", [("q", ["c", "a"], [1.0, 0.0])]).save(places[1])
     return places
 
 
@@ -29,7 +27,7 @@ def test_an_ensemble_is_a_run(runs: tuple[Path, Path], capsys, tmp_path: Path) -
     assert out.startswith("both: 2 runs, 2 queries, 4 passages\n")
     assert f"written to {tmp_path / 'both.run'}; next: posbias evaluate" in err
     assert "dot is without 1 queries that others have and 1 passages that others have" in err
-    run = read_run(tmp_path / "both.run")
+    run = Run.from_file(tmp_path / "both.run")
     assert (run.name, run["q"].passage_ids) == ("both", ["a", "c", "b"])
     ranks = (
         "model",
@@ -47,11 +45,11 @@ def test_an_ensemble_is_a_run(runs: tuple[Path, Path], capsys, tmp_path: Path) -
     assert code == 0, err
     counts = [row["value"] for row in json.loads(out)["rows"][:3]]
     assert counts == [2, 2, 4]  # runs, queries, passages
-    assert read_run(tmp_path / "ranks.run")["q"].scores[0] == pytest.approx(1 / 2 + 1 / 3)
+    assert Run.from_file(tmp_path / "ranks.run")["q"].scores[0] == pytest.approx(1 / 2 + 1 / 3)
 
 
 def test_what_is_refused(runs: tuple[Path, Path], capsys, tmp_path: Path) -> None:
-    write_run(tmp_path / "other.run", Run("other", [("elsewhere", ["a"], [1.0])]))
+    Run("other", [("elsewhere", ["a"], [1.0])]).save(tmp_path / "other.run")
     for arguments, complaint in (
         ((runs[0],), "RUN: wanted at least 2 runs; found 1"),
         (

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from positionbias.cli.main import posbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import OutputExistsError, PositionBiasError, SettingError
-from positionbias.core.run import Run, write_run
+from positionbias.core.run import Run
 
 
 @pytest.fixture
@@ -20,8 +20,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_collection: Coll
     monkeypatch.setenv("POSBIAS_HOME", str(tmp_path / "home"))
     (tmp_path / "home").mkdir()
     small_collection.path.rename(tmp_path / "home" / "small")
-    write_run("a.run", Run("a", [("q1", ["p1", "p2"], [2.0, 1.0])]))
-    write_run("b.run", Run("b", [("q1", ["p1", "p2"], [1.0, 2.0])]))
+    Run("a", [("q1", ["p1", "p2"], [2.0, 1.0])]).save("a.run")
+    Run("b", [("q1", ["p1", "p2"], [1.0, 2.0])]).save("b.run")
     return tmp_path
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.manifest import read_manifest
-from positionbias.core.qrels import write_qrels
+from positionbias.core.qrels import Qrels
 from positionbias.core.rows import load
-from positionbias.core.run import write_run
 from tests.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 
 from .conftest import RunPosbias
@@ -28,13 +27,13 @@ def folder(tmp_path: Path) -> Path:
     """
     systems = []
     for number, (system, run) in enumerate(simulated_runs(SIMULATION)):
-        write_run(tmp_path / "runs" / f"{system.run}.run{'.gz' if number % 2 else ''}", run)
+        run.save(tmp_path / "runs" / f"{system.run}.run{'.gz' if number % 2 else ''}")
         systems.append(system)
     lines = ["run\tgroup\tkind", *("\t".join(system) for system in systems), "absent\tg\tneural"]
     (tmp_path / "systems.tsv").write_text("\n".join(lines) + "\n")
-    write_qrels(tmp_path / "qrels.txt", simulated_qrels(SIMULATION))
+    Qrels(simulated_qrels(SIMULATION)).save(tmp_path / "qrels.txt")
     *_, (_, new) = simulated_runs(replace(SIMULATION, seed=9))
-    write_run(tmp_path / "new.run", new)
+    new.save(tmp_path / "new.run")
     return tmp_path
 
 
@@ -101,8 +100,8 @@ def seen(folder: Path) -> tuple[Path, float]:
         for ranking in run.rankings()
         for passage in ranking.passage_ids
     }
-    write_qrels(
-        folder / "pool.txt", [qrel for qrel in simulated_qrels(SIMULATION) if qrel[:2] in ids]
+    Qrels([qrel for qrel in simulated_qrels(SIMULATION) if qrel[:2] in ids]).save(
+        folder / "pool.txt"
     )
     *_, (_, new) = simulated_runs(replace(SIMULATION, seed=9))
     return folder, sum(

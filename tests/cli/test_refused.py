@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from positionbias.cli.main import posbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import PositionBiasError
-from positionbias.core.run import Run, write_run
+from positionbias.core.run import Run
 
 LEAKED = "study contamination x --target test --models tk --teacher tk --out ./s"
 TRAIN = "--candidates train.run --out ./m.ckpt"
@@ -80,7 +80,7 @@ def test_a_name_for_all_models_and_for_one_are_two_names(small_collection: Colle
 @pytest.fixture
 def whole(small_collection: Collection) -> str:
     place = small_collection.path
-    write_run(place.parent / "test.run", Run("r", [("q3", ["p-bridge", "p-word"], [2.0, 1.0])]))
+    Run("r", [("q3", ["p-bridge", "p-word"], [2.0, 1.0])]).save(place.parent / "test.run")
     return (
         f"study position-bias {place} --set validation_split=test --dry-run --out "
         f"{place.parent / 'study'}"

@@ -14,7 +14,7 @@ import pytest
 
 from positionbias.core import publish
 from positionbias.core.collection import Collection
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from tests.commands import posbias
 from tests.forked import forked
 
@@ -45,7 +45,7 @@ def test_a_run(rerank, run_path, tmp_path):
     out = tmp_path / "tk.run"
     code, _, err = rerank("--out", out)
     assert code == 0, err
-    run, before = read_run(out), read_run(run_path)
+    run, before = Run.from_file(out), Run.from_file(run_path)
     assert run.name == "tk"
     # the checkpoint's depth
     assert all(run[q].passage_ids[3:] == before[q].passage_ids[3:] for q in before)
@@ -109,9 +109,9 @@ def test_a_function_of_ones_own(rerank, run_path, tmp_path, monkeypatch):
     assert code == 0, err
     assert "each read for itself" in err
     assert "fill the limit" not in err
-    done = read_run(tmp_path / "own.run")
+    done = Run.from_file(tmp_path / "own.run")
     assert done.name == "own:shortest"
-    assert done.pairs == read_run(run_path).pairs  # no depth was tuned: all candidates
+    assert done.pairs == Run.from_file(run_path).pairs  # no depth was tuned: all candidates
     code, out, err = rerank(
         "--out", tmp_path / "other.run", "--set", "kind=bi-encoder", **{"--model": "own:shortest"}
     )

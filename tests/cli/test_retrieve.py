@@ -7,7 +7,7 @@ import json
 import pytest
 
 from positionbias.core.files import sha256_file
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from tests.commands import posbias
 from tests.lucene import needs_lucene
 
@@ -19,7 +19,7 @@ def test_a_run_and_its_manifest(small_collection, tmp_path, capsys):
     )
     assert code == 0
     assert "index built" in err
-    run = read_run(out)
+    run = Run.from_file(out)
     assert printed == f"bm25: 2 queries, {run.pairs} candidates\n"
     assert (
         f"written to {out}; next: posbias evaluate {out} --collection {small_collection.path} "
@@ -107,7 +107,7 @@ def test_lucene_in_a_process_of_its_own_says_nothing_but_ours(
     assert then == (
         "written to lucene.run; next: posbias evaluate lucene.run --collection small --split train"
     )
-    assert read_run(out)["q1"].passage_ids == ["p-lamp", "p-gate"]
+    assert Run.from_file(out)["q1"].passage_ids == ["p-lamp", "p-gate"]
     manifest = json.loads((tmp_path / "lucene.run.manifest.json").read_text())
     assert (manifest["settings"]["backend"], manifest["settings"]["k1"]) == ("lucene", 0.82)
     assert "Porter" in manifest["settings"]["analysis"]

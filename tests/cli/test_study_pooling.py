@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.core.qrels import write_qrels
-from positionbias.core.run import Run, write_run
+from positionbias.core.qrels import Qrels
+from positionbias.core.run import Run
 from positionbias.papers.pooling.study import TOPICS
 from tests.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 
@@ -35,17 +35,16 @@ def folder(tmp_path: Path) -> Path:
             (topics[int(r.query_id)], [document(p) for p in r.passage_ids], list(r.scores))
             for r in run.rankings()
         ]
-        write_run(tmp_path / "runs" / f"{system.run}.run", Run(system.run, rankings))
+        Run(system.run, rankings).save(tmp_path / "runs" / f"{system.run}.run")
         lines.append("\t".join(system))
     (tmp_path / "systems.tsv").write_text("\n".join(lines) + "\n")
     qrels = simulated_qrels(SIMULATION)
-    write_qrels(
-        tmp_path / "qrels.txt",
+    Qrels(
         [
             q._replace(query_id=topics[int(q.query_id)], passage_id=document(q.passage_id))
             for q in qrels
-        ],
-    )
+        ]
+    ).save(tmp_path / "qrels.txt")
     return tmp_path
 
 

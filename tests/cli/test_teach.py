@@ -12,7 +12,7 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.groups import TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.ranking.teacher_scores import open_teacher_scores
 
 from ..tiny import saved_tk
@@ -48,7 +48,7 @@ def test_a_model_teaches(
         out,
     )
     assert code == 0, err
-    teacher, run = open_teacher_scores(out), read_run(run_path)
+    teacher, run = open_teacher_scores(out), Run.from_file(run_path)
     relevant = [q for q in collection.qrels("train") if q.grade]
     added = sum(q.passage_id not in run[q.query_id].passage_ids[:4] for q in relevant)
     assert f"{len(run)} queries, {4 * len(run) + added} pairs, " in printed
@@ -91,7 +91,7 @@ def test_an_order_from_outside_and_its_student(
     )
     assert code == 0, err
     assert "--loss ranknet" in err
-    run = read_run(run_path)
+    run = Run.from_file(run_path)
     table = tmp_path / "positives.tsv"  # a positive that the run lacks is a pair without a score
     told = {
         r.query_id: dict(zip(r.passage_ids, r.scores.tolist(), strict=True)) for r in run.rankings()

@@ -12,7 +12,7 @@ from statistics import mean
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.duet import Duet
 from positionbias.models.pacrr import PACRR
@@ -79,7 +79,8 @@ def ranks(collection: Collection, run_path: Path) -> list[tuple[int, int]]:
         qrel.query_id: qrel.passage_id for qrel in collection.qrels("test") if qrel.grade > 0
     }
     found = {
-        ranking.query_id: list(ranking.passage_ids) for ranking in read_run(run_path).rankings()
+        ranking.query_id: list(ranking.passage_ids)
+        for ranking in Run.from_file(run_path).rankings()
     }
     return [
         (ids.index(relevant[q]) + 1, len(ids)) for q, ids in found.items() if relevant[q] in ids

@@ -24,7 +24,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.core.seeds import choose, key64
 from tests.cli.conftest import RunPosbias
 from tests.cli.conftest import run_posbias as run_posbias
@@ -34,7 +34,7 @@ from tests.clicks.conftest import DEPTH, QUERIES, contents, draw
 def test_each_click_has_its_negatives_and_no_relevant_one(
     clicks: tuple[Collection, Path], tmp_path: Path
 ) -> None:
-    collection, run = clicks[0], read_run(clicks[1])
+    collection, run = clicks[0], Run.from_file(clicks[1])
     groups = draw(tmp_path / "set", clicks, negatives=4, seed=3)
     relevant: dict[str, set[str]] = {}
     for name in (None, "dctr"):  # what any set calls relevant, at any grade

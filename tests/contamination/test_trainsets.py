@@ -20,7 +20,7 @@ from positionbias.core.groups import Groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.rows import Collected
-from positionbias.core.run import Run, write_run
+from positionbias.core.run import Run
 from positionbias.corpora.merge import merge
 
 TRAIN = [Query(f"a{number}", f"what is a{number}") for number in range(6)]
@@ -56,20 +56,17 @@ def corpus(place: Path, splits: Splits = SPLITS) -> Collection:
 
 def candidates(place: Path, kinds: str = "+*-_") -> Path:
     """All passages of each training query but the last one's, ``+`` first."""
-    write_run(
-        place,
-        Run(
-            "bm25",
+    Run(
+        "bm25",
+        (
             (
-                (
-                    q.query_id,
-                    [f"{q.query_id}{kind}" for kind in kinds],
-                    list(range(9, 9 - len(kinds), -1)),
-                )
-                for q in TRAIN[:-1]
-            ),
+                q.query_id,
+                [f"{q.query_id}{kind}" for kind in kinds],
+                list(range(9, 9 - len(kinds), -1)),
+            )
+            for q in TRAIN[:-1]
         ),
-    )
+    ).save(place)
     return place
 
 
@@ -218,7 +215,7 @@ def test_a_target_of_another_corpus_is_merged(tmp_path: Path) -> None:
     there = corpus(tmp_path / "there", {"test": (TEST, TEST_QRELS)})
     both = merge({"ms": here, "covid": there}, tmp_path / "both", apart=True)
     run = tmp_path / "ms.run"
-    write_run(run, Run("bm25", ((f"ms:{q.query_id}", [f"ms:{q.query_id}-"], [1.0]) for q in TRAIN)))
+    Run("bm25", ((f"ms:{q.query_id}", [f"ms:{q.query_id}-"], [1.0]) for q in TRAIN)).save(run)
     given = ContaminatedSettings(split="ms.train", targets=("covid.test",))
     stored = write_contaminated_set(tmp_path / "set", both, run, given)
     assert stored.splits == ("ms.train", "covid.test")

@@ -18,8 +18,8 @@ import zstandard
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import LINE, open_bytes, read_json
-from positionbias.core.qrels import read_qrels
-from positionbias.core.run import read_run
+from positionbias.core.qrels import Qrels
+from positionbias.core.run import Run
 from positionbias.formats.squad_json import read_squad
 from positionbias.formats.trec_topics import read_topics
 from positionbias.leakage.pairs import read_pairs
@@ -27,8 +27,8 @@ from positionbias.pooling.runs import read_systems
 from positionbias.ranking.teacher_files import scored_pairs
 
 LINES: dict[str, Callable[[Path], Any]] = {
-    "run": read_run,
-    "qrels": read_qrels,
+    "run": Run.from_file,
+    "qrels": Qrels.from_file,
     "teacher": lambda path: list(scored_pairs(path)),
     "pairs": lambda path: list(read_pairs(path)),
     "systems": read_systems,

@@ -15,7 +15,7 @@ from ir_measures import ScoredDoc
 from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.qrels import Qrels
 from positionbias.core.records import Qrel
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 
 SCORES = {"q2": {"a": 0.5, "b": 2.0, "c": 0.5}, "q1": {"b": 0.1}}
 # "c" > "a" on the tie, and "a" one float32 step lower; 0.1 as float32
@@ -74,7 +74,7 @@ def test_a_file_in_and_out_by_name_or_path(
         Run.from_file("kept"),
         Run.from_file("away"),
         Run.from_file(posbias_home / "away"),
-        read_run("kept"),
+        Run.from_file("kept"),
     ):
         assert again.name == "mine"
         assert [ranking.passage_ids for ranking in again.rankings()] == [

@@ -118,9 +118,9 @@ with create_collection(place) as writer:
     writer.finish(Manifest("collection", "x", "x"))
 """,
     "run": """
-from positionbias.core.run import Run, write_run
-write_run(place, Run("r", ((f"q{n}", [f"passage-{m}" for m in range(100)], list(range(100))) for n \
-in range(200))))
+from positionbias.core.run import Run
+rankings = ((f"q{n}", [f"passage-{m}" for m in range(100)], list(range(100))) for n in range(200))
+Run("r", rankings).save(place)
 """,
     "rows": """
 from positionbias.core.manifest import Manifest

@@ -5,14 +5,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError
-from positionbias.core.qrels import read_qrels, write_qrels
+from positionbias.core.qrels import Qrels
 from positionbias.core.records import Qrel
 
 
 def test_spaces_tabs_and_blank_lines(tmp_path):
     path = tmp_path / "qrels.txt"
     path.write_text("19335 Q0 1017759 0\n\n1\t4.5\t005b2j4b\t2\r\n  7   0  é-1 -1\n")
-    assert read_qrels(path) == [
+    assert Qrels.from_file(path) == [
         Qrel("19335", "1017759", 0),
         Qrel("1", "005b2j4b", 2),
         Qrel("7", "é-1", -1),
@@ -30,12 +30,12 @@ ID = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_si
 def test_what_is_written_is_read_again(tmp_path_factory, judged, name):
     path = tmp_path_factory.mktemp("trec") / name
     qrels = [Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in judged.items()]
-    write_qrels(path, qrels)
-    assert read_qrels(path) == qrels
+    Qrels(qrels).save(path)
+    assert Qrels.from_file(path) == qrels
     if name.endswith(".gz"):
         assert path.read_bytes()[:2] == b"\x1f\x8b"
         before = path.read_bytes()
-        write_qrels(path, qrels, overwrite=True)
+        Qrels(qrels).save(path, overwrite=True)
         assert path.read_bytes() == before
 
 
@@ -65,7 +65,7 @@ def test_faults_name_the_line(tmp_path, text, message):
     path = tmp_path / "qrels.txt"
     path.write_text(text)
     with pytest.raises(InputError, match=message) as error:
-        read_qrels(path)
+        Qrels.from_file(path)
     assert "\n" not in str(error.value)
 
 
@@ -74,5 +74,5 @@ def test_ids_that_the_form_cannot_carry_are_refused(tmp_path, wrong):
     path = tmp_path / "qrels.txt"
     for qrel in (Qrel(wrong, "p", 1), Qrel("q", wrong, 1)):
         with pytest.raises(InputError, match="ids without spaces"):
-            write_qrels(path, [Qrel("q", "p", 1), qrel])
+            Qrels([Qrel("q", "p", 1), qrel]).save(path)
     assert list(tmp_path.iterdir()) == []

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError
 from positionbias.core.rank_order import order_by_score
-from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run import Run
 from positionbias.core.run_files import read_rankings, strictly_decreasing
 
 ids = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1, max_size=6)
@@ -53,22 +53,22 @@ def test_a_round_trip_keeps_queries_and_ranks(
         "sys tem", ((query_id, list(row), list(row.values())) for query_id, row in table.items())
     )
     path = tmp_path_factory.mktemp("run") / name
-    write_run(path, run)
-    again = read_run(path)
+    run.save(path)
+    again = Run.from_file(path)
     assert again.name == "sys_tem"  # a tag is one column
     assert list(again) == list(run)
     for query_id in run:
         assert again[query_id].passage_ids == run[query_id].passage_ids
         assert (np.diff(again[query_id].scores) < 0).all()
-    write_run(path.with_name("second"), again)
+    again.save(path.with_name("second"))
     assert (
-        read_run(path.with_name("second"))[next(iter(run))].scores.tolist()
+        Run.from_file(path.with_name("second"))[next(iter(run))].scores.tolist()
         == again[next(iter(run))].scores.tolist()
     )
 
 
 def test_what_is_written_is_trec_form(tmp_path: Path) -> None:
-    write_run(tmp_path / "r", Run("bm25", [("q1", ["a", "b", "c"], [0.5, 2.0, 0.5])]))
+    Run("bm25", [("q1", ["a", "b", "c"], [0.5, 2.0, 0.5])]).save(tmp_path / "r")
     # 0.5 one float32 step down is 0.49999997; "c" > "a" on the tie
     assert (
         tmp_path / "r"
@@ -82,7 +82,7 @@ def test_trec_eval_sees_our_ranks(tmp_path: Path) -> None:
     # ten tied passages: trec_eval puts the highest id first, as we do, so RR is 1 / our rank
     tied = Run("tied", [("q", [f"p{n}" for n in range(10)], np.zeros(10))])
     assert tied["q"].passage_ids[:2] == ["p9", "p8"]
-    write_run(tmp_path / "r", tied)
+    tied.save(tmp_path / "r")
     for relevant, rank in (("p9", 1), ("p7", 3), ("p0", 10)):
         qrels = [ir_measures.Qrel("q", relevant, 1)]
         assert (
@@ -111,14 +111,14 @@ def test_trec_eval_sees_our_ranks(tmp_path: Path) -> None:
 )
 def test_a_malformed_run_is_one_line(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "bad.run").write_text(text)
-    for read in (read_run, lambda path: list(read_rankings(path))):
+    for read in (Run.from_file, lambda path: list(read_rankings(path))):
         with pytest.raises(InputError, match=rf"bad.run.*{message}"):
             read(tmp_path / "bad.run")
 
 
 def test_rankings_that_come_in_pieces_are_refused_one_at_a_time(tmp_path: Path) -> None:
     (tmp_path / "mixed.run").write_text("q Q0 a 1 2.0 x\nr Q0 a 1 2.0 x\nq Q0 b 2 1.0 x\n")
-    assert read_run(tmp_path / "mixed.run")["q"].passage_ids == ["a", "b"]
+    assert Run.from_file(tmp_path / "mixed.run")["q"].passage_ids == ["a", "b"]
     with pytest.raises(
         InputError,
         match=(
@@ -140,7 +140,7 @@ def test_a_cut_archive_is_one_line(tmp_path: Path, compress) -> None:
             InputError,
             match=r"cut.run.gz: wanted a compressed file, whole; found Compressed",
         ):
-            read_run(tmp_path / "cut.run.gz")
+            Run.from_file(tmp_path / "cut.run.gz")
 
 
 def test_a_query_twice_and_a_score_that_is_no_number_are_refused() -> None:
@@ -158,7 +158,7 @@ def test_an_id_that_would_break_the_columns_is_refused(
     with pytest.raises(
         InputError, match=rf"run 'r': wanted ids without spaces; found {bad!r}".replace("\\", r"\\")
     ):
-        write_run(tmp_path / "r", Run("r", [(ids[0], [ids[1]], [1.0])]))
+        Run("r", [(ids[0], [ids[1]], [1.0])]).save(tmp_path / "r")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -182,13 +182,13 @@ def test_other_scores_for_the_same_passages() -> None:
 
 def test_a_query_whose_lines_lie_apart_is_one_ranking(tmp_path: Path) -> None:
     (tmp_path / "r.run").write_text("q Q0 a 1 1 t\nr Q0 a 1 1 t\nq Q0 b 2 2 t\n")
-    run = read_run(tmp_path / "r.run")
+    run = Run.from_file(tmp_path / "r.run")
     assert (run["q"].passage_ids, run["r"].passage_ids, run.name) == (["b", "a"], ["a"], "t")
     (tmp_path / "r.run").write_text("q Q0 a 1 1 t\nr Q0 a 1 1 t\nq Q0 a 2 2 t\n")
     with pytest.raises(
         InputError, match="wanted each passage once a query; found 'a' twice for query 'q'"
     ):
-        read_run(tmp_path / "r.run")
+        Run.from_file(tmp_path / "r.run")
 
 
 def test_a_run_of_rows_names_only_what_was_found_and_each_once():

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.blocks import Block, file_blocks
 from positionbias.core.errors import InputError
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.core.run_files import _parsed, _plain, query_lines, rankings_of
 
 words = st.text("ab1é", min_size=1, max_size=3)
@@ -48,7 +48,7 @@ def test_rankings_are_those_of_the_lines(
     expected = Run(scores)
     size = 1000 if HEADER in text else size  # a header is within the first block
     streamed = list(rankings_of(file_blocks(path, size), path))
-    for read in (streamed, list(read_run(path).rankings())):
+    for read in (streamed, list(Run.from_file(path).rankings())):
         assert [(r.query_id, r.passage_ids) for r in read] == [
             (r.query_id, r.passage_ids) for r in expected.rankings()
         ]

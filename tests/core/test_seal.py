@@ -19,7 +19,7 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run import Run
 from positionbias.core.seal import (
     seal_folder,
     verified,
@@ -122,20 +122,20 @@ def test_a_field_of_another_type_is_one_line(
 
 def test_a_run_may_be_renamed_with_its_manifest_and_reached_by_a_link(tmp_path: Path) -> None:
     path = tmp_path / "bm25.run"
-    write_run(path, Run("bm25", [("q1", ["a", "b"], [2.0, 1.0])]))
+    Run("bm25", [("q1", ["a", "b"], [2.0, 1.0])]).save(path)
     write_manifest(manifest_path(path), Manifest("run", "bm25", "retrieve"))
     manifest_path(path).rename(tmp_path / "other.run.manifest.json")
     moved = path.rename(tmp_path / "other.run")
     (tmp_path / "links").mkdir()
     (tmp_path / "links" / "link.run").symlink_to(moved)
     for place in (moved, tmp_path / "links" / "link.run"):
-        assert list(read_run(place)["q1"].passage_ids) == ["a", "b"]
+        assert list(Run.from_file(place)["q1"].passage_ids) == ["a", "b"]
     assert read_manifest(moved).name == "bm25"
     assert [verify(manifest).fault for manifest in manifests_in(tmp_path)] == [""]
     moved.write_text(moved.read_text().replace(" a ", " c "))
     for place in (moved, tmp_path / "links" / "link.run"):
         with pytest.raises(InputError, match="wanted the content that its manifest names"):
-            read_run(place)
+            Run.from_file(place)
     assert "other.run: wanted the content" in verify(manifest_path(moved)).fault
 
 
@@ -144,7 +144,7 @@ def test_a_manifest_that_is_no_file_is_not_taken_for_none(
     tmp_path: Path, leave: Callable[[Path], None]
 ) -> None:
     path = tmp_path / "bm25.run"
-    write_run(path, Run("bm25", [("q1", ["a", "b"], [2.0, 1.0])]))
+    Run("bm25", [("q1", ["a", "b"], [2.0, 1.0])]).save(path)
     assert manifest_if_any(path) is None
     leave(manifest_path(path))
     with pytest.raises(
@@ -157,7 +157,7 @@ def test_a_manifest_that_is_no_file_is_not_taken_for_none(
             r"bm25.run.manifest.json: wanted a posbias manifest; found something other than a file"
         ),
     ):
-        read_run(path)
+        Run.from_file(path)
 
 
 def test_what_others_leave_beside_is_no_part_of_a_collection(collection: Path) -> None:

@@ -22,7 +22,7 @@ from positionbias.core.errors import DependencyError, InputError, SettingError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.rank_order import order_by_score
 from positionbias.core.records import Query
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.dense.approximate import AnnIndex, open_ann
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.exact import Found, exact_search, queries_at_once
@@ -304,7 +304,7 @@ def test_a_run_is_the_models_own_order_of_all_passages(
         240,
         1,
     )
-    run = read_run(tmp_path / "d.run")
+    run = Run.from_file(tmp_path / "d.run")
     assert list(run) == ["q0", "q1", "q3", "q4"]
     model = checkpoint.model
     texts = [passage.text for passage in collection.passages()]

@@ -21,7 +21,6 @@ import positionbias as pb
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
-from positionbias.core.run import write_run
 from positionbias.firststage.retrieval import Retrieval
 from positionbias.formats.validation_draw import ValidationDraw
 from positionbias.leakage.settings import Encoder, FindSettings
@@ -315,9 +314,7 @@ def _pages() -> None:
     pb.retrieve(
         "./msmarco", wanted=Retrieval(split="train"), out="./pages/contamination.md/train.run"
     )
-    write_run(
-        Path("pages/pools.md/my.run"), list(simulated_runs(replace(SIMULATION, seed=9)))[-1][1]
-    )
+    list(simulated_runs(replace(SIMULATION, seed=9)))[-1][1].save(Path("pages/pools.md/my.run"))
     for number, name in enumerate(("bm25", "model")):
         Path("pages/tripclick.md", f"{name}.run").write_text(
             f"38 Q0 {11 + number} 1 2.0 {name}\n38 Q0 {12 - number} 2 1.0 {name}\n"

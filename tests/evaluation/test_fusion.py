@@ -21,7 +21,7 @@ from positionbias.core.manifest import (
     read_manifest,
     write_manifest,
 )
-from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run import Run
 from positionbias.core.run_files import strictly_decreasing
 from positionbias.evaluation.fusing import FUSIONS, Fusing
 from positionbias.evaluation.fusion import Missing, equal_again, fuse, fuse_runs
@@ -150,7 +150,7 @@ def test_ties_that_were_broken_are_ties_again(values: list[int], unit: float, n:
 def test_a_constant_scorer_on_disk_says_nothing(tmp_path: Path) -> None:
     same = Run("same", [("q", ["a", "b", "c"], [0.0, 0.0, 0.0])])
     paths = [kept(tmp_path, ONE), kept(tmp_path, same)]
-    assert len(set(scores(read_run(paths[1])).values())) == 3  # as written they are not equal
+    assert len(set(scores(Run.from_file(paths[1])).values())) == 3  # as written they are not equal
     done = fuse_runs(paths, tmp_path / "both.run")
     assert done.missing["same"] == Missing()
     half = math.sqrt(1.5) / 2
@@ -198,7 +198,7 @@ def kept(
     **more: object,
 ) -> Path:
     place = folder / f"{run.name}.run"
-    write_run(place, run)
+    run.save(place)
     if collection is not None:
         inputs = (input_ref("collection", folder / "mini", collection, artefact=place),)
         settings = {"split": "dl19", **more}
@@ -221,7 +221,7 @@ def test_files_and_their_manifest(tmp_path: Path) -> None:
     (tmp_path / "runs").mkdir()
     out = tmp_path / "runs" / "both.run"
     done = fuse_runs(paths, out, name="both")
-    assert scores(read_run(out)) == pytest.approx(scores(done.run))
+    assert scores(Run.from_file(out)) == pytest.approx(scores(done.run))
     manifest = read_manifest(out, kind="run")
     assert (manifest.name, manifest.command, manifest.licence) == ("both", "ensemble", "theirs")
     assert manifest.settings == {"by": "z-scores", "depth": None, "split": "dl19"}

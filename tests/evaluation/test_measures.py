@@ -12,9 +12,9 @@ import pytest
 import pytrec_eval
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.qrels import read_qrels
+from positionbias.core.qrels import Qrels
 from positionbias.core.records import Qrel
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.evaluation.measures import (
     JUDGED,
     Evaluator,
@@ -217,8 +217,8 @@ def test_a_measure_that_divides_by_zero_is_one_line():
 def test_measures_equal_those_of_ir_measures_on_other_positive_scores(posbias_data, name):
     folder = posbias_data / "trec_covid_r5"
     run, qrels = (
-        read_run(folder / "runs" / "BRPHJ_BM25.run.gz"),
-        read_qrels(folder / "qrels.round5.txt"),
+        Run.from_file(folder / "runs" / "BRPHJ_BM25.run.gz"),
+        Qrels.from_file(folder / "qrels.round5.txt"),
     )
     values = per_query(run, qrels, [name])[name]
     # the run's own scores are rounded, and tied
@@ -241,8 +241,8 @@ def test_measures_equal_those_of_ir_measures_on_other_positive_scores(posbias_da
 
 @pytest.mark.realdata
 def test_bm25_of_trec_dl_2019(posbias_data):
-    run = read_run(posbias_data / "msmarco_mini" / "bm25.dl19.run")
-    qrels = read_qrels(posbias_data / "msmarco_mini" / "qrels.dl19.txt")
+    run = Run.from_file(posbias_data / "msmarco_mini" / "bm25.dl19.run")
+    qrels = Qrels.from_file(posbias_data / "msmarco_mini" / "qrels.dl19.txt")
     values = per_query(run, qrels, ["nDCG@10", "AP(rel=2)"])
     assert len(values["nDCG@10"]) == 43
     judged = {}
@@ -263,13 +263,13 @@ def test_bm25_of_trec_dl_2019(posbias_data):
 @pytest.mark.realdata
 def test_trec_covid_equals_the_published_figures(posbias_data):
     folder = posbias_data / "trec_covid_r5"
-    qrels = read_qrels(folder / "qrels.round5.txt")
+    qrels = Qrels.from_file(folder / "qrels.round5.txt")
     with open(folder / "systems.tsv", encoding="utf-8") as handle:
         systems = list(csv.DictReader(handle, delimiter="\t"))
     differing = []
     for system in systems[::3]:
         values = per_query(
-            read_run(folder / "runs" / f"{system['run']}.run.gz"), qrels, ["nDCG@20"]
+            Run.from_file(folder / "runs" / f"{system['run']}.run.gz"), qrels, ["nDCG@20"]
         )["nDCG@20"]
         if round(np.mean(list(values.values())), 4) != float(system["published_ndcg"]):
             differing.append(system["run"])

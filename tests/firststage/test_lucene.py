@@ -24,7 +24,7 @@ from positionbias.core.errors import InputError, StorageError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.rank_order import Ranking
 from positionbias.core.records import Passage, Query
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.firststage import lucene
 from positionbias.firststage.bm25 import open_index, retrieve, search
 from positionbias.firststage.java import java_class
@@ -318,7 +318,7 @@ def test_agreement_with_anserini_over_all_of_ms_marco(posbias_data, tmp_path):
             relevant.setdefault(query_id, set()).add(passage_id)
     # over 8.8 million passages, all that it found are in the small collection: terms weigh
     # otherwise here, and what is found is alike
-    reference = read_run(mini / "bm25.dl19.run")
+    reference = Run.from_file(mini / "bm25.dl19.run")
     ours, found = (
         retrieve(collection, queries, 100, PRESETS["anserini"], backend=backend)
         for backend in ("bm25s", "lucene")

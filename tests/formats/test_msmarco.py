@@ -13,7 +13,7 @@ from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
 from positionbias.formats.release_settings import MsmarcoSettings
@@ -132,7 +132,7 @@ def test_windows_line_ends_are_not_text(tmp_path: Path) -> None:
         made.checksum
         == import_msmarco([write_files(tmp_path / "unix", files)], tmp_path / "same").checksum
     )
-    assert read_run(tmp_path / "out" / "runs" / "top1000.dev.run")["22"].passage_ids == [
+    assert Run.from_file(tmp_path / "out" / "runs" / "top1000.dev.run")["22"].passage_ids == [
         "3",
         "2",
         "6",
@@ -286,7 +286,7 @@ TOP1000 = {
 def test_candidates_become_a_run(tmp_path: Path) -> None:
     made = import_msmarco([write_files(tmp_path / "in", RELEASE | TOP1000)], tmp_path / "out")
     path = tmp_path / "out" / "runs" / "top1000.dev.run"
-    run = read_run(path)
+    run = Run.from_file(path)
     # the order of the lines, as there are no scores
     assert {query_id: run[query_id].passage_ids for query_id in run} == {
         "22": ["3", "2", "6"],

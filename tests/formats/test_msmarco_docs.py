@@ -9,7 +9,7 @@ import pytest
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco_docs import import_msmarco_docs
 from positionbias.formats.release_settings import MsmarcoDocsSettings
@@ -46,7 +46,7 @@ def test_the_release_as_published(tmp_path: Path) -> None:
     source = made.manifest.content["source"]
     assert source["left_out"] == {"train": {"unjudged_queries": 1}}
     assert source["missing"] == ["msmarco-doctrain-top100"]
-    run = read_run(tmp_path / "out" / "runs" / "msmarco-docdev-top100.run")
+    run = Run.from_file(tmp_path / "out" / "runs" / "msmarco-docdev-top100.run")
     # equal scores go to the higher id, as trec_eval orders them
     assert {query_id: run[query_id].passage_ids for query_id in run} == {
         "5": ["D2", "D1"],

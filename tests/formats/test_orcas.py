@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Qrel, Query
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.formats import orcas_clicks
 from positionbias.formats.msmarco_docs import import_msmarco_docs
 from positionbias.formats.orcas import import_orcas
@@ -42,7 +42,7 @@ def test_an_archive_is_read_with_its_candidates(tmp_path: Path) -> None:
     files = {"orcas.tsv": CLICKS, "orcas-doctrain-top100": top}
     made = import_orcas([write_tar(tmp_path / "orcas.tar.gz", files)], tmp_path / "out")
     assert made.qrels("orcas") == QRELS
-    run = read_run(tmp_path / "out" / "runs" / "orcas-doctrain-top100.run")
+    run = Run.from_file(tmp_path / "out" / "runs" / "orcas-doctrain-top100.run")
     assert run["10"].passage_ids == ["D2", "D1"]
     alone = write_files(tmp_path / "in", {"orcas-doctrain-top100": top})
     with pytest.raises(InputError, match="wanted orcas.tsv; found orcas-doctrain-top100"):

@@ -13,7 +13,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups, TrainingGroup
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage, Qrel
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.formats.tripclick import import_tripclick
 from tests.cli.conftest import RunPosbias
 from tests.cli.conftest import run_posbias as run_posbias
@@ -89,7 +89,7 @@ def test_judgements_of_unknown_documents_are_kept_and_counted(tmp_path: Path) ->
 
 def test_runs_and_both_forms_of_triples_stand_beside_it(tmp_path: Path) -> None:
     collection = import_tripclick([release(tmp_path / "tc")], tmp_path / "out")
-    run = read_run(collection.path / "runs" / "bm25_head_validation.run")
+    run = Run.from_file(collection.path / "runs" / "bm25_head_validation.run")
     assert run["38"].passage_ids == ["11", "12"]
     texts, ids = (
         Groups(collection.path / "trainsets" / n)

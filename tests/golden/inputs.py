@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 
 from positionbias.core.collection import Collection
-from positionbias.core.qrels import write_qrels
-from positionbias.core.run import read_run, write_run
+from positionbias.core.qrels import Qrels
+from positionbias.core.run import Run
 from positionbias.ops.positions import debias
 from positionbias.planted.generator import write_planted
 from positionbias.planted.settings import PlantedSettings
@@ -63,7 +63,7 @@ class Inputs:
     @cached_property
     def reversed_run(self) -> Path:
         """The test run with its scores' signs changed."""
-        run = read_run(self.runs["test"])
+        run = Run.from_file(self.runs["test"])
         place = self.folder / "reversed.run"
         turned = (
             (
@@ -73,7 +73,7 @@ class Inputs:
             )
             for ranking in run.rankings()
         )
-        write_run(place, type(run)("reversed", turned))
+        type(run)("reversed", turned).save(place)
         return place
 
     def tk(self, seed: int = 1) -> Path:
@@ -136,9 +136,8 @@ class Inputs:
             for ranking in run.rankings()
             for passage in ranking.passage_ids
         }
-        write_qrels(
-            folder / "pool.txt",
-            [qrel for qrel in simulated_qrels(SIMULATION) if qrel[:2] in pooled],
+        Qrels([qrel for qrel in simulated_qrels(SIMULATION) if qrel[:2] in pooled]).save(
+            folder / "pool.txt"
         )
-        write_run(folder / "new.run", list(simulated_runs(replace(SIMULATION, seed=9)))[-1][1])
+        list(simulated_runs(replace(SIMULATION, seed=9)))[-1][1].save(folder / "new.run")
         return folder

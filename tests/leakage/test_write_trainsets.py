@@ -14,7 +14,7 @@ from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.run import Run, write_run
+from positionbias.core.run import Run
 from positionbias.leakage.settings import LeakedSettings, LeakingPairs
 from positionbias.leakage.trainsets import (
     LeakedInputs,
@@ -57,7 +57,7 @@ def candidates(collection: Collection, split: str, place: Path) -> Path:
         (q.query_id, [f"{q.query_id}{kind}" for kind in "+-_"], [3.0, 2.0, 1.0])
         for q in collection.queries(split)
     )
-    write_run(place, Run("bm25", rankings))
+    Run("bm25", rankings).save(place)
     return place
 
 
@@ -110,9 +110,7 @@ def test_a_test_query_that_is_a_source_query_too_leaks(tmp_path: Path) -> None:
         writer.add_split("train", [*same, Query("q1", "lamp"), Query("q2", "!?")], qrels)
         writer.add_split("test", same, qrels[:1])
         writer.finish(Manifest("collection", "c", "a test"))
-    write_run(
-        tmp_path / "train.run", Run("bm25", ((f"q{number}", ["p3"], [1.0]) for number in range(3)))
-    )
+    Run("bm25", ((f"q{number}", ["p3"], [1.0]) for number in range(3))).save(tmp_path / "train.run")
     (tmp_path / "none.jsonl").write_text("")
     inputs = LeakedInputs(
         collection=Collection(tmp_path / "c"),

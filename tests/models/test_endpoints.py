@@ -24,7 +24,7 @@ from positionbias.core.errors import (
 )
 from positionbias.core.files import home
 from positionbias.core.manifest import read_manifest
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.dense.vectors import Vectors
 from positionbias.models import endpoint_client
 from positionbias.models.answer_store import FOLDER, AnswerStore
@@ -461,10 +461,11 @@ def test_passages_without_a_vector_are_named_and_never_found(
     positionbias.retrieve(
         collection.path, wanted=Retrieval("test", depth=20), dense=by, out=tmp_path / "top.run"
     )
-    for ranking in read_run(tmp_path / "all.run").rankings():
+    for ranking in Run.from_file(tmp_path / "all.run").rankings():
         assert set(ranking.passage_ids) == lengths.keys() - long
         assert (
-            read_run(tmp_path / "top.run")[ranking.query_id].passage_ids == ranking.passage_ids[:20]
+            Run.from_file(tmp_path / "top.run")[ranking.query_id].passage_ids
+            == ranking.passage_ids[:20]
         )
 
 
@@ -532,7 +533,7 @@ def test_rerank_of_answers_that_leave_passages_out(
     made = positionbias.rerank(
         collection.path, model=name, reranking=Reranking(allow_missing=True), **given
     )
-    assert read_run(tmp_path / "chat.run")[query.query_id].passage_ids == [
+    assert Run.from_file(tmp_path / "chat.run")[query.query_id].passage_ids == [
         ids[3],
         ids[1],
         ids[0],
@@ -573,7 +574,7 @@ def test_encode_retrieve_and_rerank(server: Served, collection: Collection, tmp_
     ids = [passage.passage_id for passage in collection.passages()]
     vectors = embed([passage.text for passage in collection.passages()])
     query = collection.queries("test")[0]
-    best = read_run(tmp_path / "dense.run")[query.query_id].passage_ids
+    best = Run.from_file(tmp_path / "dense.run")[query.query_id].passage_ids
     assert ids.index(best[0]) == int(np.argmax(vectors @ embed([query.text])[0]))
     positionbias.rerank(
         collection.path,
@@ -585,7 +586,7 @@ def test_encode_retrieve_and_rerank(server: Served, collection: Collection, tmp_
     )
     texts = collection.texts(best)
     order = sorted(best, key=lambda one: -overlap(query.text, [texts[best.index(one)]])[0])
-    assert read_run(tmp_path / "reranked.run")[query.query_id].passage_ids == order
+    assert Run.from_file(tmp_path / "reranked.run")[query.query_id].passage_ids == order
     with pytest.raises(InputError, match="wanted vectors by the model"):
         Vectors(tmp_path / "vectors").check(user_checkpoint(embed_by_cosine, "mine"), collection)
 

@@ -16,7 +16,7 @@ import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest, write_manifest
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.protocols import SingleVector, VariantScorer
@@ -97,7 +97,7 @@ def test_scores_are_those_of_the_variants_pooled(
     positionbias.debias_model(tk, remedy=told, out=tmp_path / "new")
     model = load_checkpoint(tmp_path / "new").model
     assert isinstance(model, VariantScorer)
-    given = read_run(run)
+    given = Run.from_file(run)
     queries = {query.query_id: query.text for query in collection.queries("test")}
     found = rescore(model, collection, collection.queries("test"), given, name="new").run
     base = load_checkpoint(tk).model
@@ -188,8 +188,8 @@ def test_a_listwise_scorer_sees_whole_lists_of_one_variant_each(
     given = Run(
         "two",
         [
-            (query_id, read_run(run)[query_id].passage_ids[:3], [3, 2, 1])
-            for query_id in list(read_run(run))[:1]
+            (query_id, Run.from_file(run)[query_id].passage_ids[:3], [3, 2, 1])
+            for query_id in list(Run.from_file(run))[:1]
         ],
     )
     rescore(

@@ -10,7 +10,7 @@ import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import OutputExistsError, SettingError
 from positionbias.core.rows import load, load_values
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.evaluation.fusing import Fusing
 from positionbias.evaluation.settings import Measuring
 
@@ -69,7 +69,7 @@ def test_runs_become_one(runs: list[Path], tmp_path: Path) -> None:
     fused = positionbias.ensemble(
         runs, fusing=Fusing("reciprocal-ranks", k=1), name="both", out=tmp_path / "both.run"
     )
-    assert read_run(tmp_path / "both.run").name == fused.run.name == "both"
+    assert Run.from_file(tmp_path / "both.run").name == fused.run.name == "both"
     # p-tower is second and first, p-lamp first and second
     assert fused.run["q4"].scores.tolist() == pytest.approx([1 / 3 + 1 / 2] * 2)
     assert fused.rows.set_index("measure")["value"]["passages"] == 4

@@ -14,7 +14,7 @@ import positionbias as pb
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.dense.settings import ByVectors
 from positionbias.evaluation.settings import Measuring
 from positionbias.firststage.own_passages import own_queries
@@ -78,7 +78,7 @@ def by_query(found: pb.Measurements) -> dict[str, float]:
 def test_retrieve_and_evaluate(
     arguments: pb.Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = read_run(pb.retrieve(arguments, out=tmp_path / "all.run").path)
+    run = Run.from_file(pb.retrieve(arguments, out=tmp_path / "all.run").path)
     assert own_queries(run) == ["pro", "dam", "con"]
     assert f"bm25: {REMARK}" in capsys.readouterr().err
     measuring = Measuring(measures=["nDCG@10"])
@@ -99,7 +99,7 @@ def test_retrieve_and_evaluate(
     # becomes 1
     assert (values["pro"], by_query(with_own)["pro"]) == (1.0, pytest.approx(1 / np.log2(3)))
     wanted = Retrieval(depth=1, without_own=True)
-    pruned = read_run(pb.retrieve(arguments, wanted=wanted, out=tmp_path / "bm25.run").path)
+    pruned = Run.from_file(pb.retrieve(arguments, wanted=wanted, out=tmp_path / "bm25.run").path)
     for query in run:
         assert (
             pruned[query].passage_ids
@@ -113,10 +113,10 @@ def test_vectors_and_rerank(
 ) -> None:
     dot = saved_dot(tmp_path / "dot").path
     by = ByVectors(pb.encode(arguments, model=dot, out=tmp_path / "vectors").path, dot)
-    whole = read_run(pb.retrieve(arguments, dense=by, out=tmp_path / "dense.run").path)
+    whole = Run.from_file(pb.retrieve(arguments, dense=by, out=tmp_path / "dense.run").path)
     assert f"dot: {REMARK}" in capsys.readouterr().err
     wanted = Retrieval(depth=3, without_own=True)
-    pruned = read_run(
+    pruned = Run.from_file(
         pb.retrieve(arguments, wanted=wanted, dense=by, out=tmp_path / "pruned.run").path
     )
     for query in whole:
@@ -135,7 +135,7 @@ def test_vectors_and_rerank(
             reranking=reranking,
             out=tmp_path / f"{without}.run",
         ).path
-        assert own_queries(read_run(path)) == ([] if without else ["pro", "dam", "con"])
+        assert own_queries(Run.from_file(path)) == ([] if without else ["pro", "dam", "con"])
     said = capsys.readouterr().err
     assert f"tk: {REMARK}" in said
     assert "tk: left out the passage with the query's own id for 3 queries" in said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import positionbias
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.ranking.config import Reranking
 
 from ..tiny import candidates, planted, saved_tk
@@ -24,4 +24,4 @@ def test_a_run(tmp_path: Path) -> None:
     counts = done.rows.set_index("measure")["value"]
     assert (done.path, counts["candidates re-ranked"]) == (tmp_path / "tk.run", 18 * 3)
     assert set(done.rows["model"]) == {"mine"}
-    assert read_run(done.path).pairs == read_run(runs["test"]).pairs
+    assert Run.from_file(done.path).pairs == Run.from_file(runs["test"]).pairs

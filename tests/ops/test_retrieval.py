@@ -9,7 +9,7 @@ import pytest
 import positionbias
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.dense.settings import ByVectors, DenseSearch
 from positionbias.firststage.retrieval import Retrieval
 from positionbias.firststage.settings import Bm25Search
@@ -29,7 +29,7 @@ def test_bm25_with_a_preset(small_collection: positionbias.Collection, tmp_path:
         0.0,
     ]
     counts = found.rows.set_index("measure")["value"]
-    assert (counts["queries"], counts["candidates"]) == (2, read_run(found.path).pairs)
+    assert (counts["queries"], counts["candidates"]) == (2, Run.from_file(found.path).pairs)
 
 
 def test_encode_gives_vectors_to_retrieve_by(

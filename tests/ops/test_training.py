@@ -9,7 +9,7 @@ import pytest
 import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.ranking.config import TaughtPassages, Teacher
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
@@ -66,7 +66,7 @@ def test_a_teachers_scores(collection: Collection, tmp_path: Path) -> None:
         out=tmp_path / "scores",
     )
     values = taught.rows.set_index(["measure", "statistic"])["value"]
-    assert values["queries", "count"] == len(read_run(run))
+    assert values["queries", "count"] == len(Run.from_file(run))
     scores = [score for ranking in taught.scores.rankings() for score in ranking.scores.tolist()]
     assert values["score", "mean"] == pytest.approx(sum(scores) / len(scores))
 

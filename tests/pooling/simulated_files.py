@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import positionbias
-from positionbias.core.qrels import write_qrels
-from positionbias.core.run import Run, write_run
+from positionbias.core.qrels import Qrels
+from positionbias.core.run import Run
 from positionbias.pooling.runs import System
 from positionbias.pooling.settings import PoolSettings, VerdictSettings
 
@@ -24,11 +24,11 @@ def write_pool(
     """Write each run to the folder ``runs``, and return them with their systems."""
     made = list(simulated_runs(simulation))
     for system, run in made:
-        write_run(runs / f"{system.run}.run", run)
+        run.save(runs / f"{system.run}.run")
     systems.write_text(
         "\n".join(["run\tgroup\tkind", *("\t".join(system) for system, _ in made)]) + "\n"
     )
-    write_qrels(qrels, simulated_qrels(simulation))
+    Qrels(simulated_qrels(simulation)).save(qrels)
     return made
 
 
@@ -37,7 +37,7 @@ def measured_pool(folder: Path) -> list[Path]:
     pool = {name: folder / name for name in ("runs", "systems", "qrels")}
     write_pool(**pool)
     *_, (_, new) = simulated_runs(replace(SIMULATION, seed=9))
-    write_run(folder / "new.run", new)
+    new.save(folder / "new.run")
     drawn = PoolSettings(pools=2, measures=["P@5", "RR"])
     verdict = {"pool_runs": pool["runs"], "settings": VerdictSettings(measures=["P@10"])}
     qrels = pool["qrels"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from positionbias.core.qrels import read_qrels
+from positionbias.core.qrels import Qrels
 from positionbias.pooling.kinds import exchange_of
 from positionbias.pooling.runs import JudgedRuns, find_runs, judge_runs, read_runs
 from positionbias.pooling.scores import pool_measures, score_pools
@@ -26,7 +26,7 @@ def folder(posbias_data: Path) -> Path:
 @pytest.fixture(scope="module")
 def runs(folder: Path) -> JudgedRuns:
     found = find_runs(folder / "runs", folder / "systems.tsv")
-    return judge_runs(read_runs(found), read_qrels(folder / "qrels.round5.txt"))
+    return judge_runs(read_runs(found), Qrels.from_file(folder / "qrels.round5.txt"))
 
 
 def test_ndcg_is_the_published_one(folder: Path, runs: JudgedRuns) -> None:

@@ -17,7 +17,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import PositionBiasError
 from positionbias.core.manifest import manifest_path, read_manifest
 from positionbias.core.publish import work_folder
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.engine.choose import open_engine
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.protocols import Ranker
@@ -146,7 +146,7 @@ def test_workers_change_no_byte(
     done = rerank_run(tk, collection, run_path, tmp_path / "1" / "out.run")
     # the scores, and the counts of distinct passages, are those of all pairs at once
     whole = rescore(
-        tk.model, collection, collection.queries("test"), read_run(run_path), name=tk.name
+        tk.model, collection, collection.queries("test"), Run.from_file(run_path), name=tk.name
     )
     assert (done.counts.truncated, done.passages) == (whole.counts.truncated, whole.passages)
     assert done.counts.again > 0
@@ -170,7 +170,7 @@ def test_stopped_half_way_it_goes_on_to_the_same_bytes(
         return replace(tk, model=ByLength(stop))  # type: ignore[arg-type]
 
     texts = {query.query_id: query.text for query in collection.queries("test")}
-    asked = [texts[query_id] for query_id in read_run(run_path)]
+    asked = [texts[query_id] for query_id in Run.from_file(run_path)]
     whole = rerank_run(by_length(), collection, run_path, tmp_path / "whole" / "out.run")
     out = tmp_path / "cut" / "out.run"
     with pytest.raises(KeyboardInterrupt) as stop:
@@ -210,7 +210,7 @@ def test_a_worker_that_is_killed_and_the_same_command_again(
     wanted = rerank_run(loading(), collection, run_path, tmp_path / "alone" / "out.run")
     assert wanted.counts.truncated == 0
     last = collection.queries("test")[-1]
-    assert list(read_run(run_path))[-1] == last.query_id
+    assert list(Run.from_file(run_path))[-1] == last.query_id
     out = tmp_path / "killed" / "out.run"
     (tmp_path / "fatal").write_text(last.text)
     with (

@@ -12,7 +12,7 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.manifest import manifest_path
-from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run import Run
 from positionbias.evaluation.measures import per_query
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.planted.settings import PlantedSettings
@@ -40,9 +40,9 @@ def checkpoint(collection: Collection) -> Checkpoint:
 def test_the_models_order_to_the_depth_and_the_tail_behind(
     collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
-    before = read_run(run_path)
+    before = Run.from_file(run_path)
     done = rerank_run(checkpoint, collection, run_path, tmp_path / "tk.run")
-    after = read_run(tmp_path / "tk.run")
+    after = Run.from_file(tmp_path / "tk.run")
     scored = rescore(
         checkpoint.model, collection, collection.queries("test"), before, name="tk"
     ).run
@@ -72,12 +72,12 @@ def test_the_models_order_to_the_depth_and_the_tail_behind(
 def test_a_depth_beyond_the_candidates_re_ranks_all(
     collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path, depth: int
 ) -> None:
-    before = read_run(run_path)
+    before = Run.from_file(run_path)
     rerank_run(checkpoint, collection, run_path, tmp_path / "tk.run", Reranking(depth=depth))
     scored = rescore(
         checkpoint.model, collection, collection.queries("test"), before, name="tk"
     ).run
-    after = read_run(tmp_path / "tk.run")
+    after = Run.from_file(tmp_path / "tk.run")
     assert all(after[q].passage_ids == scored[q].passage_ids for q in before)
 
 
@@ -85,7 +85,7 @@ def test_depth_1_changes_nothing(
     collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path
 ) -> None:
     rerank_run(checkpoint, collection, run_path, tmp_path / "tk.run", Reranking(depth=1))
-    before, after = read_run(run_path), read_run(tmp_path / "tk.run")
+    before, after = Run.from_file(run_path), Run.from_file(tmp_path / "tk.run")
     assert [after[q].passage_ids for q in before] == [before[q].passage_ids for q in before]
 
 
@@ -97,10 +97,10 @@ def test_faults(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     out = tmp_path / "tk.run"
-    first = next(read_run(run_path).rankings())
+    first = next(Run.from_file(run_path).rankings())
     alien = tmp_path_factory.mktemp("alien") / "bm25.run"
-    write_run(
-        alien, Run("bm25", [(first.query_id, [*first.passage_ids, "nowhere"], [*first.scores, -9])])
+    Run("bm25", [(first.query_id, [*first.passage_ids, "nowhere"], [*first.scores, -9])]).save(
+        alien
     )
     # though it stands below the depth
     with pytest.raises(InputError, match="wanted passage 'nowhere' in the collection"):
@@ -113,7 +113,7 @@ def test_faults(
         rerank_run(checkpoint, collection, run_path, out)
     assert out.read_text() == "mine"
     rerank_run(checkpoint, collection, run_path, out, overwrite=True)
-    assert (read_run(out).name, manifest_path(out).exists()) == ("tk", True)
+    assert (Run.from_file(out).name, manifest_path(out).exists()) == ("tk", True)
 
 
 def test_a_constant_scorer_ranks_at_chance(tmp_path: Path) -> None:
@@ -129,7 +129,7 @@ def test_a_constant_scorer_ranks_at_chance(tmp_path: Path) -> None:
         checkpoint.model.pooling.weight.zero_()
     rerank_run(checkpoint, collection, path, tmp_path / "constant.run")
     run, relevant = (
-        read_run(tmp_path / "constant.run"),
+        Run.from_file(tmp_path / "constant.run"),
         {q.query_id: q.passage_id for q in collection.qrels("test")},
     )
     ranks = [

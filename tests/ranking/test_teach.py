@@ -19,7 +19,7 @@ from positionbias.core.groups import TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.publish import work_folder
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.engine.choose import open_engine
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.protocols import Ranker
@@ -156,7 +156,7 @@ def test_scores_are_the_re_rankers_in_any_batches_and_blocks(
 ) -> None:
     collection, run_path, checkpoint = tk
     model = replace(checkpoint, model=checkpoint.model if kind == "tk" else rankers[kind])
-    run = read_run(run_path)
+    run = Run.from_file(run_path)
     wanted = rescore(
         model.model, collection, collection.queries("train"), run, name="by itself"
     ).run
@@ -198,10 +198,11 @@ def test_blocks_by_passages_write_the_same_shards_and_go_on(
     monkeypatch.setattr(blocks, "BLOCK_PAIRS", 30)
     monkeypatch.setattr(blocks, "QUERY_SHARE", 0.0)
     assert all(
-        part.places is not None for part in blocks.cut_pairs(read_run(run_path), checkpoint.model)
+        part.places is not None
+        for part in blocks.cut_pairs(Run.from_file(run_path), checkpoint.model)
     )
     alone = teach(checkpoint, collection, asked, tmp_path / "alone")
-    for ranking in read_run(run_path).rankings():
+    for ranking in Run.from_file(run_path).rankings():
         expected = wanted.scores(ranking.query_id, ranking.passage_ids)
         assert alone.scores(ranking.query_id, ranking.passage_ids) == pytest.approx(
             expected, abs=1e-4, rel=1e-5

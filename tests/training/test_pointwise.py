@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from positionbias.core.errors import SettingError
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.mono_t5 import MonoT5
 from positionbias.models.shapes import BertCatConfig
@@ -48,7 +48,7 @@ def test_the_loss_of_a_step_is_the_cross_entropy_of_its_passages(
     assert plan.training.loss == "pointwise"
     model, _ = build_model(task.collection, plan)
     assert isinstance(model, BertCat | MonoT5)
-    source = make_sampler(task.collection.qrels("train"), read_run(task.runs["train"]), seed=1)
+    source = make_sampler(task.collection.qrels("train"), Run.from_file(task.runs["train"]), seed=1)
     texts = TrainingTexts(
         task.collection, {q.query_id: q.text for q in task.collection.queries("train")}, source
     )

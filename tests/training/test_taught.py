@@ -19,7 +19,7 @@ from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.rank_order import Ranking, order_by_score
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.ranking.teacher_scores import (
     KIND,
     ScoredBlock,
@@ -204,7 +204,7 @@ def test_an_order_alone_is_for_ranknet(task: Task, tmp_path: Path, loss: str) ->
 
 def test_a_student_learns_a_teachers_order(task: Task, tmp_path: Path) -> None:
     """The teacher knows the relevant passage; the student comes to score it above the others."""
-    run = read_run(task.runs["train"])
+    run = Run.from_file(task.runs["train"])
     relevant = {(q.query_id, q.passage_id) for q in task.collection.qrels("train") if q.grade}
     scores = {
         r.query_id: {item: float((r.query_id, item) in relevant) * 4 for item in r.passage_ids}

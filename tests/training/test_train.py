@@ -16,7 +16,7 @@ import torch
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Qrel, Query
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.tensors import load_tensors
@@ -45,7 +45,7 @@ def made(
     collection = task.collection
     config = replace(QUICK, **changes).of_kind(kind)  # type: ignore[arg-type]
     model, _ = build_model(collection, task.plan(kind))
-    source = make_sampler(collection.qrels("train"), read_run(task.runs["train"]), seed=1)
+    source = make_sampler(collection.qrels("train"), Run.from_file(task.runs["train"]), seed=1)
     texts = TrainingTexts(
         collection, {query.query_id: query.text for query in collection.queries("train")}, source
     )
@@ -182,7 +182,7 @@ def test_a_loss_that_is_no_number_names_its_batch_and_leaves_what_was_saved(
     )
     assert place is not None
     epoch, number, query_id, positive, negative = place.groups()
-    source = make_sampler(task.collection.qrels("train"), read_run(task.runs["train"]), seed=1)
+    source = make_sampler(task.collection.qrels("train"), Run.from_file(task.runs["train"]), seed=1)
     _, group = next(source.epoch(int(epoch), 8 * int(number)))
     assert (group.query_id, group.passage_ids) == (query_id, (positive, negative))
     assert f"at step 0) is in {working_folder(out)}" in message
@@ -293,7 +293,7 @@ def test_it_stops_when_nothing_gets_better(task: Task, tmp_path: Path) -> None:
 
 
 def test_the_depth_is_the_best_of_all(task: Task, uninterrupted: Checkpoint) -> None:
-    validation, run = task.collection.qrels("validation"), read_run(task.runs["validation"])
+    validation, run = task.collection.qrels("validation"), Run.from_file(task.runs["validation"])
     scored = rescore(
         uninterrupted.model, task.collection, task.collection.queries("validation"), run, name="tk"
     ).run

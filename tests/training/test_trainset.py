@@ -15,7 +15,7 @@ import pytest
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import Manifest
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
 from positionbias.training.train import train_model
@@ -34,7 +34,7 @@ def stored(folder: Path, groups: list[TrainingGroup], *splits: str) -> Groups:
 
 def trainset(task: Task, folder: Path) -> Groups:
     run, relevant = (
-        read_run(task.runs["train"]),
+        Run.from_file(task.runs["train"]),
         {q.query_id: q.passage_id for q in task.collection.qrels("train") if q.grade},
     )
     groups = []

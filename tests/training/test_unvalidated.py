@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from positionbias.core.errors import SettingError
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.training.batches import TrainingTexts, batches
 from positionbias.training.build import build_model
 from positionbias.training.devices import find_devices
@@ -24,7 +24,7 @@ def test_the_last_weights_are_kept(task: Task, tmp_path: Path) -> None:
     checkpoint = task.train(tmp_path / "tk.ckpt", plan)
     model, _ = build_model(task.collection, plan)
     trainer = Trainer(model, plan.training, find_devices(), tmp_path, steps=plan.training.max_steps)
-    source = make_sampler(task.collection.qrels("train"), read_run(task.runs["train"]), seed=1)
+    source = make_sampler(task.collection.qrels("train"), Run.from_file(task.runs["train"]), seed=1)
     texts = TrainingTexts(
         task.collection, {q.query_id: q.text for q in task.collection.queries("train")}, source
     )

@@ -12,7 +12,7 @@ from positionbias.contamination.trainsets import add_origins
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
 from positionbias.core.rows import Collected, printed_cells
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.records import Facts
 from positionbias.evaluation.trainings import Repeat, Values, paired
@@ -94,7 +94,7 @@ class _Measuring(Systems):
         self.values = dict(values)
 
     def _by_query(self, run: Path, target: str) -> Mapping[str, Values]:
-        return per_query(read_run(run), self.qrels[target], self.measures)
+        return per_query(Run.from_file(run), self.qrels[target], self.measures)
 
     def _ended(self, trial: Trial) -> Facts:
         """Return a trial's facts with the ending of its training and of its teacher's."""

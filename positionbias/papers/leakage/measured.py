@@ -23,7 +23,7 @@ from positionbias.core.groups import Groups
 from positionbias.core.rank_order import Ranking
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected, printed_cells
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.evaluation.bootstrap import bootstrap_mean
 from positionbias.evaluation.cross_validation import check_folds, cross_validate, query_folds
 from positionbias.evaluation.measures import per_query
@@ -134,9 +134,9 @@ class _Measuring(Systems):
         made = Collected({"study": "leakage", "collection": collection.name, "split": self.target})
         super().__init__(made, {self.target: qrels}, relevant_from=1, seed=settings.seed)
         self.models, self.sizes = [model.kind for model in settings.models], sorted(settings.sizes)
-        self.candidates = read_run(study.candidates)
+        self.candidates = Run.from_file(study.candidates)
         self.sets = {key: Groups(path) for key, path in study.trainsets.items()}
-        self.runs = {training: read_run(path) for training, path in study.scored.items()}
+        self.runs = {training: Run.from_file(path) for training, path in study.scored.items()}
         self.repeats: dict[tuple[str, str, int, str], dict[Repeat, Values]] = {}
         for (model, kind, size, seed), scored in self.runs.items():
             for measure, values in self._values(retrieved_alone(scored, self.candidates)).items():

@@ -21,7 +21,7 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.experiments.measured import check_candidates, check_splits
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.step import record_of
@@ -143,7 +143,7 @@ def _to_score(
 
     def made() -> Run:
         pairs = [pair for path in leaked for pair in leaked_pairs(Groups(path))]
-        return with_leaked(read_run(candidates), pairs, name="to-score")
+        return with_leaked(Run.from_file(candidates), pairs, name="to-score")
 
     inputs = {
         "collection": collection.path,

@@ -17,7 +17,7 @@ from pandas import DataFrame
 from positionbias.core import rows
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
-from positionbias.core.qrels import read_qrels
+from positionbias.core.qrels import Qrels
 from positionbias.core.records import Qrel
 from positionbias.experiments.step import Steps
 from positionbias.papers.pooling.settings import PoolingSettings, PoolingTask
@@ -110,7 +110,7 @@ def run_study(settings: PoolingSettings, steps: Steps) -> Path:
 def _measured(task: PoolingTask, files: Mapping[System, Path], settings: PoolSettings) -> DataFrame:
     """Return the rows of a task, with the paper's of its own."""
     made, level = pool_rows(task.name), settings.relevant_from
-    qrels, measures = read_qrels(task.qrels), pool_measures(settings.measures, level)
+    qrels, measures = Qrels.from_file(task.qrels), pool_measures(settings.measures, level)
     runs = judge_runs(read_runs(files), qrels)
     add_counts(made, runs, level)
     add_coverage(made, runs, settings.depth, level)

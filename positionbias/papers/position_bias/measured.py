@@ -19,7 +19,7 @@ from positionbias.audit.measured import RAW
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import Collected, load, load_values, printed_cells, records
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.core.steps import MapShards
 from positionbias.evaluation.answers import MARGIN, Compared
 from positionbias.evaluation.measures import per_query
@@ -181,7 +181,7 @@ class _Measuring(Systems):
 
     def _by_query(self, runs: Sequence[Path]) -> dict[str, Values]:
         """Return a system's values by measure, the rankings of several splits joined."""
-        rankings = chain.from_iterable(read_run(path).rankings() for path in runs)
+        rankings = chain.from_iterable(Run.from_file(path).rankings() for path in runs)
         run = Run("joined", ((one.query_id, one.passage_ids, one.scores) for one in rankings))
         return dict(per_query(run, self.qrels[self.split], self.settings.measures))
 

@@ -14,7 +14,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
 from positionbias.core.records import Interval
 from positionbias.core.rows import Collected, printed_cells
-from positionbias.core.run import Run, read_run
+from positionbias.core.run import Run
 from positionbias.evaluation.answers import MARGIN
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.measures import per_query
@@ -83,7 +83,7 @@ class _Measuring(Systems):
         qrels = {test.label: own_judgements(self.collection, *test) for test in self.settings.tests}
         made = Collected({"study": "tripclick", "collection": self.collection.name})
         super().__init__(made, qrels, relevant_from=1, seed=self.settings.seed)
-        self.first = {split: read_run(path) for split, path in study.candidates.items()}
+        self.first = {split: Run.from_file(path) for split, path in study.candidates.items()}
         # by system and seed: its runs by split
         self.runs: dict[Facts, dict[int | None, Mapping[str, Path]]] = {
             BM25: {None: study.candidates}
@@ -113,7 +113,7 @@ class _Measuring(Systems):
     def _system(self, facts: Facts, test: JudgedSplit) -> None:
         """Measure one system on a test."""
         settings, split = self.settings, test.split
-        whole = runs = [read_run(runs[split]) for runs in self.runs[facts].values()]
+        whole = runs = [Run.from_file(runs[split]) for runs in self.runs[facts].values()]
         measures: Sequence[str] = RANKED
         if facts.role not in (RERANKER, ENSEMBLE):
             given = facts == BM25 and split in settings.candidates

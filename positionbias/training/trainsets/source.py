@@ -7,7 +7,7 @@ from typing import Any
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.groups import Groups
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.ranking.teacher_scores import TeacherScores, open_teacher_scores
 from positionbias.training.config import LOSSES
 from positionbias.training.plan import TrainPlan
@@ -57,7 +57,7 @@ def _sampled(collection: Collection, plan: TrainPlan, teacher: TeacherScores | N
     }
     chosen["absent"] = set(collection.absent(list({qrel.passage_id for qrel in qrels})))
     if plan.candidates is not None:
-        run = read_run(plan.candidates)
+        run = Run.from_file(plan.candidates)
         collection.rows(run.passage_ids)
         return make_sampler(qrels, run, **chosen)
     assert teacher is not None

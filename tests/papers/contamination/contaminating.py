@@ -14,7 +14,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest, write_manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.run import Run, write_run
+from positionbias.core.run import Run
 from positionbias.core.seal import MANIFEST
 from positionbias.evaluation.records import Facts
 from positionbias.experiments.measured import Trial
@@ -43,7 +43,7 @@ def contaminated_study(
     collection = _collection(folder / "invented", targets, queries)
     first = {split: folder / f"bm25-{split}.run" for split in ("train", *targets)}
     for split, place in first.items():
-        write_run(place, run_of(split, [7] * queries))
+        run_of(split, [7] * queries).save(place)
     trainsets = {}
     for source in ("", *targets):
         place = trainsets[source] = folder / f"set-{source or 'clean'}"
@@ -56,9 +56,8 @@ def contaminated_study(
         name = "-".join((*system, source or "clean", str(seed)))
         runs = {target: folder / f"{name}-on-{target}.run" for target in targets}
         for target, place in runs.items():
-            write_run(
-                place,
-                run_of(target, [rank(system, source, seed, target, q) for q in range(queries)]),
+            run_of(target, [rank(system, source, seed, target, q) for q in range(queries)]).save(
+                place
             )
         role, model, loss = system
         facts = Facts(model=model, role=role, loss=loss, source=source)

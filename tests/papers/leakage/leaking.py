@@ -11,7 +11,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Qrel
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.firststage.bm25 import retrieve_run
 from positionbias.firststage.retrieval import Retrieval
 from positionbias.firststage.settings import Bm25Settings
@@ -28,7 +28,7 @@ def leaking_collection(folder: Path) -> Collection:
     source = planted(folder / "planted")
     run = folder / "found.run"
     retrieve_run(source, Retrieval("test", 12), Bm25Settings(), run)
-    found = read_run(run)
+    found = Run.from_file(run)
     queries = source.queries("test")[:TOPICS]
     relevant = {qrel.query_id: qrel.passage_id for qrel in source.qrels("test")}
     judged = []

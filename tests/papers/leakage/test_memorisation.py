@@ -9,7 +9,7 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.rank_order import order_by_score
-from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run import Run
 from positionbias.papers.leakage.measured import LeakedPair, leaked_places, with_leaked
 
 CANDIDATES = Run("bm25", [("q1", ["a", "b", "c"], [9.0, 8.0, 7.0]), ("q2", ["a", "d"], [5.0, 4.0])])
@@ -48,8 +48,8 @@ def test_ranks_by_hand(scores: dict[str, float], passage: str, rank: int, tmp_pa
     run = scored(**scores)
     [found] = leaked_places(run, CANDIDATES, [("q1", passage)])
     assert found == (rank, pytest.approx(scores[passage]))
-    write_run(tmp_path / "x.run", run)  # which parts ties: the ranks stay
-    [again] = leaked_places(read_run(tmp_path / "x.run"), CANDIDATES, [("q1", passage)])
+    run.save(tmp_path / "x.run")  # which parts ties: the ranks stay
+    [again] = leaked_places(Run.from_file(tmp_path / "x.run"), CANDIDATES, [("q1", passage)])
     assert again[0] == rank
 
 

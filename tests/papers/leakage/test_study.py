@@ -16,7 +16,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.rows import load, load_values
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.evaluation.cross_validation import query_folds
 from positionbias.evaluation.measures import per_query
 from positionbias.experiments.models import ModelSettings
@@ -122,9 +122,9 @@ def by_hand(
     finished: Path, collection: Collection, kind: str, size: int, measure: str
 ) -> dict[str, float]:
     """A topic's mean over seeds, from the runs."""
-    candidates, values = read_run(finished / "runs" / "bm25-topics.run"), []
+    candidates, values = Run.from_file(finished / "runs" / "bm25-topics.run"), []
     for seed in SEEDS:
-        scored = read_run(finished / "runs" / f"tk-{kind}-{size}-seed-{seed}-on-topics.run")
+        scored = Run.from_file(finished / "runs" / f"tk-{kind}-{size}-seed-{seed}-on-topics.run")
         kept = {}
         for ranking in scored.rankings():
             known = set(candidates[ranking.query_id].passage_ids)
@@ -180,14 +180,16 @@ def test_two_trainings_have_paired_tests_as_papers_have_them_and_no_p(
 def test_memories_are_of_each_leaked_passage_in_both_models(
     finished: Path, rows: DataFrame
 ) -> None:
-    candidates = read_run(finished / "runs" / "bm25-topics.run")
+    candidates = Run.from_file(finished / "runs" / "bm25-topics.run")
     pairs = leaked_pairs(Groups(finished / "trainsets" / "test-12"))
     assert len(pairs) == 4
     ranks: dict[tuple[str, int], list[float]] = {}
     for kind in ("test", "no"):
         for size in SIZES:
             for seed in SEEDS:
-                scored = read_run(finished / "runs" / f"tk-{kind}-{size}-seed-{seed}-on-topics.run")
+                scored = Run.from_file(
+                    finished / "runs" / f"tk-{kind}-{size}-seed-{seed}-on-topics.run"
+                )
                 for pair in pairs:
                     for place in (1, 2):
                         ids, known = (

@@ -12,7 +12,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.run import Run, write_run
+from positionbias.core.run import Run
 from positionbias.evaluation.records import Facts
 from positionbias.evaluation.trainings import Repeat
 from positionbias.papers.position_bias import MOVED, NO_REMEDY, RERANKER
@@ -58,7 +58,7 @@ def made_up(
     folder.mkdir(parents=True)
     tested = collection(folder / "tested", command)
     run = folder / "bm25.run"
-    write_run(run, Run("bm25", [("test-0", ["a"], [1.0])]))
+    Run("bm25", [("test-0", ["a"], [1.0])]).save(run)
     first = collection(folder / "first", source).path if source else None
     given = settings or PositionBiasSettings(measures=(NDCG,))
     study = PositionStudy(tested.path, given, (run,), {}, [], source=first)

@@ -16,7 +16,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import read_manifest
 from positionbias.core.rows import load, load_values
-from positionbias.core.run import read_run
+from positionbias.core.run import Run
 from positionbias.evaluation.measures import per_query
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace, position_only_run
@@ -147,7 +147,7 @@ def test_what_is_measured(finished: Path, collection: Collection) -> None:
     by_key = means.set_index(keys)
     for subject, training in zip(SUBJECTS, ("original", "rotated"), strict=True):
         for name in TESTS:
-            run_ = read_run(finished / "runs" / f"{subject}-on-{name}-test.run")
+            run_ = Run.from_file(finished / "runs" / f"{subject}-on-{name}-test.run")
             by_query = per_query(run_, qrels, ["nDCG@10"])["nDCG@10"]
             row = by_key.loc[("tk", training, name.removesuffix("-1"))]
             assert row["value"] == pytest.approx(sum(by_query.values()) / 18)
@@ -179,7 +179,7 @@ def test_what_is_measured(finished: Path, collection: Collection) -> None:
 
 
 def test_the_position_only_scorer_sees_position(finished: Path, collection: Collection) -> None:
-    run_ = position_only_run(collection, "test", read_run(finished / "runs" / "bm25-test.run"))
+    run_ = position_only_run(collection, "test", Run.from_file(finished / "runs" / "bm25-test.run"))
     assert run_.name == "position-only"
     for ranking in run_.rankings():
         assert ((ranking.scores >= 0) & (ranking.scores <= 1)).all()

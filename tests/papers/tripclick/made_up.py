@@ -13,7 +13,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.run import Run, write_run
+from positionbias.core.run import Run
 from positionbias.evaluation.records import Facts
 from positionbias.experiments.measured import Trial
 from positionbias.experiments.models import ModelSettings
@@ -80,7 +80,7 @@ def made_up(
     collection = _collection(folder / "invented", splits)
     for split, place in first.items():
         run = run_of(split, [7 if split == "train" else 5] * QUERIES)
-        write_run(place, run if split == "train" else run.top(reach))
+        (run if split == "train" else run.top(reach)).save(place)
     sets = {
         name: write_study_set(folder / name, collection, first["train"], name, settings).path
         for name in settings.sets
@@ -92,9 +92,8 @@ def made_up(
                 split: folder / f"{name}-{facts.variant}-{seed}-on-{split}.run" for split in splits
             }
             for split, place in runs.items():
-                write_run(
-                    place,
-                    run_of(split, [rank(facts, seed, split, query) for query in range(QUERIES)]),
+                run_of(split, [rank(facts, seed, split, query) for query in range(QUERIES)]).save(
+                    place
                 )
             trials.append(Trial(name, facts, seed, runs, None))
     return TripClickStudy(
@@ -167,5 +166,5 @@ def judged_collection(place: Path, order: int = 1) -> tuple[Collection, Path]:
         )
         writer.finish(Manifest("collection", "judged", "a test"), allow_absent=True)
     run = place.with_suffix(".run")
-    write_run(run, Run("bm25", [("q1", ["q1-0", "q1-1"], [2.0, 1.0])]))
+    Run("bm25", [("q1", ["q1-0", "q1-1"], [2.0, 1.0])]).save(run)
     return Collection(place), run

@@ -12,7 +12,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.run import Run, write_run
+from positionbias.core.run import Run
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
@@ -48,7 +48,7 @@ def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(
         writer.add_split("judged", [Query("j", "sun")], [Qrel("j", "b", 1)])
         writer.finish(Manifest("collection", "unjudged", "a test"))
     unjudged = Collection(tmp_path / "unjudged")
-    write_run(tmp_path / "train.run", Run("train", [("q", ["a", "nothing"], [2.0, 1.0])]))
+    Run("train", [("q", ["a", "nothing"], [2.0, 1.0])]).save(tmp_path / "train.run")
     plain: dict[str, Any] = {"tests": (JudgedSplit("judged"),)}
     for found, changes, named in (
         (

@@ -14,7 +14,7 @@ from positionbias.clicks.settings import ClickSettings
 from positionbias.clicks.trainset import write_click_set
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run import Run
 from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.workspace import Workspace
 from positionbias.papers.tripclick import REGENERATED
@@ -130,12 +130,12 @@ def test_an_ensemble_is_measured_as_deep_as_its_members(tmp_path: Path) -> None:
     other = Run("other", [("q", ["e", "b", "a", "c"], [99.0, 90.0, 30.0, 20.0])])
     runs = {run.name: tmp_path / f"{run.name}.run" for run in (first, one, other)}
     for run in (first, one, other):
-        write_run(runs[run.name], run)
+        run.save(runs[run.name])
     members = {name: runs[name] for name in ("one", "other")}
     place = Workspace(tmp_path / "study").ensembled(
         "both", members, runs["bm25"], split="test", depth=3
     )
-    made = read_run(place)["q"]
+    made = Run.from_file(place)["q"]
     assert made.passage_ids == ["b", "c", "a", "d", "e"]  # c and a are tied
     third = (2 - 14 / 3) / math.sqrt(86 / 9) / 2 + (3 - 14 / 3) / math.sqrt(86 / 9) / 2
     assert made.scores[1:3] == pytest.approx([third, third])
