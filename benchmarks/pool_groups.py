@@ -32,6 +32,14 @@ from scipy import stats
 from positionbias.core.qrels import Qrels
 from positionbias.core.seeds import generator
 from positionbias.evaluation.crossed import crossed
+from positionbias.evaluation.judged_runs import (
+    NOT_RETRIEVED,
+    JudgedRuns,
+    PoolMeasure,
+    judge_runs,
+    pool_measures,
+    score_pools,
+)
 from positionbias.pooling.kinds import (
     Contrast,
     KindAnswer,
@@ -40,9 +48,8 @@ from positionbias.pooling.kinds import (
     exchange_of,
     exchanged,
 )
+from positionbias.pooling.measured import find_runs, read_runs
 from positionbias.pooling.pools import draw_pools, gold_pool, pool_kinds, pool_rows
-from positionbias.pooling.runs import NOT_RETRIEVED, JudgedRuns, find_runs, judge_runs, read_runs
-from positionbias.pooling.scores import PoolMeasure, pool_measures, score_pools
 from positionbias.pooling.settings import PoolSettings
 from tests.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 

@@ -30,6 +30,8 @@ from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator
 from positionbias.evaluation.clustered import clustered_mean
+from positionbias.evaluation.judged_runs import System, pool_measures, score_grades
+from positionbias.pooling.measured import find_runs, read_runs
 from positionbias.pooling.prediction import (
     Calibration,
     Learned,
@@ -38,8 +40,6 @@ from positionbias.pooling.prediction import (
     errors_left_out,
     learn,
 )
-from positionbias.pooling.runs import System, find_runs, read_runs
-from positionbias.pooling.scores import pool_measures, score_grades
 from positionbias.pooling.unjudged import OpenRuns, open_runs
 from positionbias.pooling.verdict import DEEP, draws_of_new, new_documents, score_bounds
 

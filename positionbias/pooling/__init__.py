@@ -1,3 +1,1 @@
-"""Pool bias: whether a test collection can judge systems of a kind that did not contribute to
-it.
-"""
+"""Pool bias: whether a test collection can judge systems of a kind that did not feed its pool."""

@@ -16,21 +16,28 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import factorial, prod
 
 import numpy as np
+from pandas import Series
 from scipy import stats
 
 from positionbias.core.progress import track
 from positionbias.core.records import Interval
 from positionbias.core.rows import Collected
 from positionbias.core.seeds import generator
+from positionbias.evaluation.judged_runs import (
+    JudgedRuns,
+    PoolMeasure,
+    System,
+    groups_of,
+    kinds_of,
+    score_pools,
+)
 from positionbias.evaluation.significance import HOLM, corrected
 from positionbias.pooling.pools import Cells, draw_pools, gold_pool, pool_kinds
-from positionbias.pooling.runs import JudgedRuns, System, groups_of, kinds_of
-from positionbias.pooling.scores import PoolMeasure, score_pools
 from positionbias.pooling.settings import PoolSettings
 
 PERMUTATIONS = 1_000
@@ -66,22 +73,14 @@ class KindAnswer(StrEnum):
     UNKNOWN = "cannot tell"
 
 
-ANSWERS = list(KindAnswer)
-
-
 def exchange_of(systems: Sequence[System], kinds: Sequence[str]) -> tuple[Classes, int]:
     """Return the groups that can exchange two kinds, in classes of equal size, and the number of
     different outcomes: a group gets all labels of another one of its class. Groups with a run of a
     third kind keep theirs [decision].
     """
-    members: dict[str, list[int]] = {}
-    for run, system in enumerate(systems):
-        members.setdefault(system.group, []).append(run)
-    labels = {
-        tuple(runs): tuple(sorted(systems[run].kind for run in runs))
-        for _, runs in sorted(members.items())
-        if {systems[run].kind for run in runs} <= set(kinds)
-    }
+    members = Series(range(len(systems))).groupby([system.group for system in systems]).agg(tuple)
+    held = {runs: tuple(sorted(systems[run].kind for run in runs)) for runs in members}
+    labels = {runs: names for runs, names in held.items() if set(names) <= set(kinds)}
     classes, arrangements = list[list[tuple[int, ...]]](), 1
     for size in dict.fromkeys(map(len, labels)):
         groups = [runs for runs in labels if len(runs) == size]
@@ -119,9 +118,6 @@ def add_kinds(
 
     ``permutations`` are drawn for p, and as many for the error rates; more if Holm's correction of
     many tests would put every p above 0.05.
-
-    Raises:
-        InputError: fewer than two kinds, or none to draw a pool from.
     """
     pools = pool_kinds(runs.systems)
     pairs = [
@@ -132,12 +128,12 @@ def add_kinds(
     numbers = range(2 * max(permutations, PER_TEST * sum(len(pair.tests) for pair in pairs)))
     decided, effects = [], []
     for pair in pairs:
-        observed = pair.effects(runs.systems)
-        few = pair.arrangements < ENOUGH
+        observed, few = pair.effects(runs.systems), pair.arrangements < ENOUGH
         for (measure, contrast), gap in zip(pair.tests, observed[:, 0], strict=True):
             cells: Cells = {"pool": pair.pool, "kind": pair.kind, "variant": contrast.value}
             made.add(measure, "gap", gap, **cells)
-            cells |= {"count": pair.exchanging, "counted": "groups", "margin": GAP}
+            groups = sum(map(len, pair.classes))
+            cells |= {"count": groups, "counted": "groups", "margin": GAP}
             if few:
                 ways = f"kinds can be permuted in only {pair.arrangements:,} ways"
                 cells |= {"answer": KindAnswer.UNKNOWN.value, "reason": ways}
@@ -145,39 +141,34 @@ def add_kinds(
             else:
                 decided.append((measure, cells))
         if not few:
-            drawn = [
-                pair.effects(exchanged(runs.systems, pair.classes, number, settings.seed))
-                for number in track(numbers, "permuted kinds", len(numbers), unit="permutations")
-            ]
-            effects.append([observed, *drawn])
+            tracked = track(numbers, "permuted kinds", len(numbers), unit="permutations")
+            drawn = (exchanged(runs.systems, pair.classes, at, settings.seed) for at in tracked)
+            effects.append([observed, *map(pair.effects, drawn)])
     if decided:
         rule = Rule(np.concatenate(effects, axis=1), len(runs.query_ids))
         for test, (measure, cells) in enumerate(decided):
             rule.add(made, test, measure, cells)
 
 
+@dataclass
 class KindPair:
     """Pools of kind ``pool`` and runs of ``kind``: the ``tests`` (measure, contrast), the groups
     that exchange the two kinds, and the effects under any labels.
     """
 
-    def __init__(
-        self,
-        runs: JudgedRuns,
-        measures: Sequence[PoolMeasure],
-        settings: PoolSettings,
-        pool: str,
-        kind: str,
-    ) -> None:
-        self.runs, self.measures, self.settings = runs, measures, settings
-        self.pool, self.kind = pool, kind
-        self.classes, self.arrangements = exchange_of(runs.systems, (pool, kind))
-        self.exchanging = sum(map(len, self.classes))
-        self.tests = list(itertools.product([measure.name for measure in measures], Contrast))
-        gold = gold_pool(runs, settings)[None]
-        self.gold = [score_pools(runs, gold, measure)[0] for measure in measures]
-        anybody = [system._replace(kind="any") for system in runs.systems]
-        size = len(groups_of(runs.systems, pool)) // 2
+    runs: JudgedRuns
+    measures: Sequence[PoolMeasure]
+    settings: PoolSettings
+    pool: str
+    kind: str
+
+    def __post_init__(self) -> None:
+        systems, gold = self.runs.systems, gold_pool(self.runs, self.settings)[None]
+        self.classes, self.arrangements = exchange_of(systems, (self.pool, self.kind))
+        self.tests = list(itertools.product([measure.name for measure in self.measures], Contrast))
+        self.gold = [score_pools(self.runs, gold, measure)[0] for measure in self.measures]
+        anybody = [system._replace(kind="any") for system in systems]
+        size = len(groups_of(systems, self.pool)) // 2
         self.mixed = self._changes(anybody, "any", MIXED_POOLS, size)
 
     def _changes(
@@ -241,7 +232,7 @@ class Rule:
 
     def judged(self, effects: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the values, half their intervals' widths, p, Holm-adjusted p, and the answers as
-        indices of ``ANSWERS``, each ``(n, tests)`` of ``effects (n, tests, 2)``.
+        places in ``KindAnswer``, each ``(n, tests)`` of ``effects (n, tests, 2)``.
         """
         values = effects[..., 0] - self.mean
         half = np.sqrt(self.quantile**2 + (self.t * effects[..., 1]) ** 2)
@@ -261,7 +252,7 @@ class Rule:
         value, half, p, p_holm, answer = (column[0, test] for column in self.judged(self.observed))
         bounds = Interval(float(value - half), float(value + half), 1 - LEVEL)
         tested: Cells = {"p": float(p), "p_adjusted": float(p_holm), "family": "tests of kind"}
-        tested |= {"answer": ANSWERS[answer].value, "interval": "queries"}
+        tested |= {"answer": list(KindAnswer)[answer].value, "interval": "queries"}
         made.add(measure, "effect of kind", value, bounds, **tested, **cells)
         cells = {name: cells[name] for name in ("pool", "kind", "variant")}
         called = self.judged(self.held_out)[-1][:, test] < 2

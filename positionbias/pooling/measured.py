@@ -1,36 +1,33 @@
-"""Pools and runs as they are given, measured: what the commands of pools give back."""
+"""Read runs, judgements and the table of systems, and measure them: the commands of pools."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from positionbias.core.blocks import file_lines
 from positionbias.core.errors import bad_input
+from positionbias.core.files import sha256_file
 from positionbias.core.outcome import Measurements, Read
 from positionbias.core.places import Place, input_place
-from positionbias.core.progress import say
+from positionbias.core.progress import say, track
 from positionbias.core.qrels import Qrels
 from positionbias.core.rows import Collected
 from positionbias.core.run import Run
+from positionbias.evaluation.judged_runs import JudgedRuns, System, judge_runs, pool_measures
 from positionbias.pooling.kinds import add_kinds
 from positionbias.pooling.pools import NOTES, add_counts, add_coverage, add_reliability, pool_rows
-from positionbias.pooling.runs import (
-    JudgedRuns,
-    System,
-    find_runs,
-    judge_runs,
-    read_runs,
-    read_systems,
-    run_name,
-    runs_checksum,
-)
-from positionbias.pooling.scores import pool_measures
 from positionbias.pooling.settings import CoverageSettings, PoolSettings, VerdictSettings
 from positionbias.pooling.unjudged import open_runs
 from positionbias.pooling.verdict import DEEPEST_OPEN, add_verdict
+
+_ENDING = re.compile(r"(\.(run|trec|txt|res))?(\.(gz|zst))?$")
 
 
 def measure_coverage(
@@ -113,3 +110,66 @@ def _measured(
         name=f"Pools of {made.common['collection']}",
         packages=("numpy", "scipy"),
     )
+
+
+def read_systems(path: Path | str) -> list[System]:
+    """Read tab-separated lines; the first names the columns run, group and kind, in any order.
+
+    Raises:
+        InputError: an incomplete line, a repeated run, or no lines.
+    """
+    lines = (line.removeprefix("\ufeff") for _, line in file_lines(path) if line.strip())
+    systems: dict[str, System] = {}
+    for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
+        system = System(*((row.get(column) or "").strip() for column in System._fields))
+        if not all(system) or systems.setdefault(system.run, system) is not system:
+            found = ", ".join(str(cell) for cell in row.values())
+            wanted = "run, group and kind by tabs, named in the first line, and each run once"
+            raise bad_input(path, wanted=wanted, found=repr(found), do="fix or drop the line")
+    if not systems:
+        raise bad_input(path, wanted="a line for each run", found="none", do="check the path")
+    return list(systems.values())
+
+
+def read_runs(files: Mapping[System, Path]) -> Iterator[tuple[System, Run]]:
+    """Yield each system with its run, named as in the table.
+
+    Raises:
+        InputError: a malformed line (numbered).
+    """
+    for system, path in track(files.items(), "runs", len(files), unit="runs"):
+        yield system, Run.from_file(path, system.run)
+
+
+def runs_checksum(files: Mapping[System, Path]) -> str:
+    """Return a SHA-256 of the files' names and contents."""
+    lines = [f"{sha256_file(path)}  {path.name}\n" for path in sorted(files.values())]
+    return sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def run_name(path: Path) -> str:
+    """Return the name of a file's run, without ``.run``, ``.run.gz`` and the like."""
+    return _ENDING.sub("", path.name)
+
+
+def find_runs(folder: Path | str, table: Path | str | None) -> dict[System, Path]:
+    """Find the file (``NAME``, ``NAME.run``, ``NAME.run.gz`` …) of each system of ``table`` that
+    has one in a folder; without a table every run is a group of its own. Hidden files and manifests
+    are skipped.
+
+    Raises:
+        InputError: no folder, no run in it, a run without a line in the table, two files of a run.
+    """
+    folder, skipped = Path(folder), re.compile(r"\.|.*\.manifest\.json$")
+    files = [path for path in sorted(folder.glob("*")) if path.is_file()]
+    paths = [path for path in files if not skipped.match(path.name)]
+    named = {run_name(path): path for path in paths}
+    if not named or len(named) < len(paths):
+        wanted, found = "a folder of runs in TREC form, one file each", f"{len(named)} runs"
+        raise bad_input(folder, wanted=wanted, found=found, do="check the path")
+    systems = [System(name, name, "") for name in named] if table is None else read_systems(table)
+    if without := sorted(named.keys() - {system.run for system in systems}):
+        wanted = f"a line for every run of {folder}"
+        found, do = f"none for {', '.join(without)}", "add group and kind, or move the run away"
+        raise bad_input(table or folder, wanted=wanted, found=found, do=do)
+    return {system: named[system.run] for system in systems if system.run in named}

@@ -20,8 +20,14 @@ from positionbias.core.rows import Collected
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import span_of
 from positionbias.evaluation.crossed import over_trainings
-from positionbias.pooling.runs import JudgedRuns, System, groups_of, kinds_of
-from positionbias.pooling.scores import PoolMeasure, score_pools
+from positionbias.evaluation.judged_runs import (
+    JudgedRuns,
+    PoolMeasure,
+    System,
+    groups_of,
+    kinds_of,
+    score_pools,
+)
 from positionbias.pooling.settings import PoolSettings
 
 NOTES = (
@@ -36,9 +42,7 @@ Cells = dict[str, Any]  # of a row
 
 
 class DrawnPools(NamedTuple):
-    """Pools of one kind: the judgements of each, ``judged (pools, judgements)``, and the systems
-    that it tests, ``test (pools, runs)``, both bool.
-    """
+    """Pools of one kind: ``judged (pools, judgements)`` and ``test (pools, runs)``, both bool."""
 
     judged: np.ndarray
     test: np.ndarray
@@ -70,7 +74,7 @@ def draw_pools(
     """Draw depth-k pools from the runs of ``size`` groups of ``kind`` (by default half, rounded
     down); runs of no drawn group are the test systems. A draw is keyed by (seed, kind, number).
     """
-    groups, within = groups_of(runs.systems, kind), runs.ranks < settings.depth
+    groups, within = np.array(groups_of(runs.systems, kind)), runs.ranks < settings.depth
     feeding = [within[(runs.kinds == kind) & (runs.groups == group)] for group in groups]
     fed = np.array([ranks.any(axis=0) for ranks in feeding])
     size = len(groups) // 2 if size is None else size
@@ -79,8 +83,8 @@ def draw_pools(
         for number in numbers
     ]
     judged = np.array([fed[places].any(axis=0) for places in drawn])
-    names = np.array(groups)
-    return DrawnPools(judged, np.array([~np.isin(runs.groups, names[own]) for own in drawn]))
+    test = np.array([~np.isin(runs.groups, groups[places]) for places in drawn])
+    return DrawnPools(judged, test)
 
 
 def gold_pool(runs: JudgedRuns, settings: PoolSettings) -> np.ndarray:
@@ -89,10 +93,8 @@ def gold_pool(runs: JudgedRuns, settings: PoolSettings) -> np.ndarray:
 
 
 def pool_rows(collection: str) -> Collected:
-    """Return where the rows of one collection's pools are gathered.
-
-    Their keys are ``pool``, the kind whose groups feed the pools; ``kind``, the kind of the systems
-    that are judged ("all": every kind); ``run``, one run.
+    """Return where a collection's rows are gathered, by the kind whose groups feed the ``pool``,
+    the ``kind`` of the systems that are judged ("all": every one), and the ``run``.
     """
     return Collected({"study": "pooling", "collection": collection}, ("pool", "kind", "run"))
 
@@ -131,12 +133,9 @@ def add_reliability(
 ) -> None:
     """Add, by pools, test systems and measure, the order and the change of score; and each test
     system's score under pool 0 of each kind (Figures 2 and 3).
-
-    Raises:
-        InputError: fewer than two kinds, or none to draw a pool from.
     """
-    made.add("collection", "pools", settings.pools, unit="count")
-    made.add("collection", "depth of pools", settings.depth, unit="count")
+    for statistic, number in {"pools": settings.pools, "depth of pools": settings.depth}.items():
+        made.add("collection", statistic, number, unit="count")
     gold = gold_pool(runs, settings)[None]
     truths = {measure: score_pools(runs, gold, measure)[0] for measure in measures}
     for kind in pool_kinds(runs.systems):
@@ -173,9 +172,8 @@ def _add_order(
     members: np.ndarray,
     cells: Cells,
 ) -> None:
-    """Add Kendall's τ_b between the two orders of the marked systems, in pool 0 and as the mean
-    over pools that define it, with a t interval over other draws of pools alone.
-    """
+    """Add τ_b of the marked systems' two orders, in pool 0 and as the mean over pools that define
+    it, with a t interval over other draws of pools alone."""
     gold, by_pool = gold.round(_DECIMALS), by_pool.round(_DECIMALS)
     taus = np.full(len(members), np.nan)
     for pool in np.flatnonzero(members.sum(axis=1) > 1):

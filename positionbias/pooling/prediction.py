@@ -1,13 +1,8 @@
 """Predict a run's score if its group had taken part in the pool, learned and calibrated by leaving
 out the pool's own groups.
 
-The grades of unjudged documents are drawn from a ridge fit of proportional odds,
-
-    P(grade ≥ g_j) = 1 / (1 + exp(c_j − x·b − t_q − u)),
-
-with cut c_j at each grade, slopes b, query effects t ~ N(0, 1) (McCullagh 1980) and a run's effect
-u ~ N(0, σ²) on all its documents; σ is estimated from runs that the fit has not seen.
-
+The grades of unjudged documents are drawn from a fit of proportional odds
+(``evaluation.proportional_odds``); the spread σ of runs is that of runs that the fit has not seen.
 The draws give a score's mean μ and standard deviation d; errors outside the draws give s = √(d² +
 f²). A pooled run's error z = (score − μ) / s is computed with its group left out of everything. The
 interval of a run of a new group is μ + s·(m ± t·w): m is the mean of z over groups, w² its variance
@@ -24,155 +19,41 @@ import numpy as np
 import pandas
 from pandas import DataFrame
 from scipy import stats
-from scipy.optimize import minimize, minimize_scalar
-from scipy.special import expit, log_expit, logsumexp
 
 from positionbias.core.records import Interval
 from positionbias.core.seeds import generator
-from positionbias.pooling.scores import PoolMeasure, grades_in, score_grades
-from positionbias.pooling.unjudged import PLACES, OpenRuns, left_out_documents
+from positionbias.evaluation.judged_runs import PoolMeasure, grades_in, score_grades
+from positionbias.evaluation.proportional_odds import (
+    Relevance,
+    draw_grades,
+    fit_relevance,
+    spread_over_runs,
+)
+from positionbias.pooling.unjudged import OpenRuns, left_out_documents
 
 FEWEST_GROUPS = 4  # with fewer, t is so wide that a prediction is useless [decision]
 LEVEL = 0.95
-# [decision] chosen before looking at data: standardised slopes and log odds of queries are rarely
-# beyond 2
-_PRECISION, _CUT_PRECISION = 1.0, 0.04
-_WIDEST = 3.0  # log odds
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(21)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _DRAWS = 100
 _FLOORS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)  # f, in the unit of the measure
 _NOTHING = 1e-12  # rounding error of a deviation
 
 
-class Relevance(NamedTuple):
-    """A fit: increasing ``grades (levels,)`` from the least relevant one, their ``cuts``, slopes
-    and effects of queries. Features are clipped at the ends of the fitted ones, ``least`` and
-    ``most`` [decision].
-    """
-
-    grades: np.ndarray
-    cuts: np.ndarray
-    slopes: np.ndarray
-    queries: np.ndarray
-    centre: np.ndarray
-    scale: np.ndarray
-    least: np.ndarray
-    most: np.ndarray
-
-    def log_odds(self, unseen: DataFrame) -> np.ndarray:
-        """Return x·b + t of every document."""
-        x = (np.clip(_features(unseen), self.least, self.most) - self.centre) / self.scale
-        return np.asarray(x @ self.slopes + self.queries[unseen["query"]])
-
-
-def _features(unseen: DataFrame) -> np.ndarray:
-    return np.ascontiguousarray(unseen.drop(columns=PLACES), np.float64)
-
-
-def fit_relevance(
-    unseen: DataFrame,
-    grades: np.ndarray,
-    levels: np.ndarray,
-    queries: int,
-    start: Relevance | None = None,
-) -> Relevance:
-    """Fit to the known ``grades (documents,)``; ``levels`` are the relevant grades in increasing
-    order. ``start`` is a fit to begin from.
-    """
-    features, query = _features(unseen), unseen["query"].to_numpy()
-    weight = unseen["weight"].to_numpy()
-    is_mark = unseen.columns.drop(PLACES).str.startswith("mark")
-    centre = np.where(is_mark, 0, features.mean(axis=0))
-    scale = features.std(axis=0)
-    scale = np.where(~is_mark & (scale > 1e-9), scale, 1.0)
-    x = (features - centre) / scale
-    reached = np.searchsorted(levels, grades, side="right")
-    parts = np.cumsum([len(levels), x.shape[1]])
-    penalty = np.full(parts[-1] + queries, _PRECISION)
-    penalty[: len(levels)] = _CUT_PRECISION
-    row = np.arange(len(x))
-
-    def loss(values: np.ndarray) -> tuple[float, np.ndarray]:
-        gaps, slopes, effects = np.split(values, parts)
-        reach = _reach(x @ slopes + effects[query], _cuts(gaps))
-        chance = np.maximum(reach[row, reached] - reach[row, reached + 1], 1e-12)
-        slope = reach * (1 - reach)
-        by_cut = np.zeros(reach.shape)
-        by_cut[row, reached] -= slope[row, reached] / chance
-        by_cut[row, reached + 1] += slope[row, reached + 1] / chance
-        by_odds = weight * -by_cut.sum(axis=1)
-        # a cut is a sum of gaps, exponentials except the first
-        by_gap = (weight @ by_cut[:, 1:-1])[::-1].cumsum()[::-1]
-        by_gap = by_gap * np.append(1, np.exp(gaps[1:]))
-        gradient = [by_gap, x.T @ by_odds, np.bincount(query, by_odds, minlength=queries)]
-        value = (penalty * values**2).sum() / 2 - weight @ np.log(chance)
-        return float(value), penalty * values - np.concatenate(gradient)
-
-    first = np.zeros(len(penalty))
-    if start is not None:
-        gaps = np.log(np.maximum(np.diff(start.cuts), 1e-6))
-        first = np.concatenate([start.cuts[:1], gaps, start.slopes, start.queries])
-    options = {"maxiter": 300, "ftol": 1e-8}
-    fitted = minimize(loss, first, jac=True, method="L-BFGS-B", options=options).x
-    gaps, slopes, effects = np.split(fitted, parts)
-    ends = features.min(axis=0), features.max(axis=0)
-    return Relevance(levels, _cuts(gaps), slopes, effects, centre, scale, *ends)
-
-
-def _cuts(gaps: np.ndarray) -> np.ndarray:
-    return np.append(gaps[:1], np.exp(np.minimum(gaps[1:], 20))).cumsum()
-
-
-def _reach(odds: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-    """Return the probability of reaching levels 0, 1 … and one beyond, ``(…, levels + 2)``."""
-    return np.asarray(expit(odds[..., None] - np.concatenate([[-np.inf], cuts, [np.inf]])))
-
-
-def spread_over_runs(
-    odds: np.ndarray, relevant: np.ndarray, run: np.ndarray, weight: np.ndarray
-) -> float:
-    """Return the maximum-likelihood σ, in log odds, of unseen runs: ``odds (documents,)`` are of a
-    document being ``relevant``, by fits without its group.
-
-    Each run's effect is integrated out with Gauss-Hermite nodes. ``weight (documents,)`` is the
-    weight of a document's run: a group counts as one run.
-    """
-    runs, place = np.unique(run, return_inverse=True)
-    of_run = np.bincount(place, weight) / np.bincount(place)
-    sign = np.where(relevant, 1.0, -1.0)
-
-    def loss(sigma: float) -> float:
-        each = log_expit(sign[:, None] * (odds[:, None] + sigma * _NODES))
-        summed = np.stack([np.bincount(place, at, minlength=len(runs)) for at in each.T], axis=1)
-        return -float(of_run @ logsumexp(summed + np.log(_WEIGHTS), axis=1))
-
-    options = {"xatol": 0.01}
-    return float(minimize_scalar(loss, bounds=(0, _WIDEST), method="bounded", options=options).x)
-
-
 class Learned(NamedTuple):
-    """A fit to a pool, the spread of runs around it, and for each left-out group its documents with
-    a fit to all other groups.
-    """
+    """A fit to a pool, the spread of runs, and each group's documents with a fit without it."""
 
     relevance: Relevance
     spread: float
     left_out: Sequence[tuple[DataFrame, Relevance]]
 
     def is_beyond(self, unseen: DataFrame) -> bool:
-        """Return True if more of a run is unjudged than of any left-out run; the error of a
-        prediction is then unknown.
-        """
+        """Return True if more of a run is unjudged than of any left-out run."""
         most = max(part["unjudged"].max() for part, _ in self.left_out if len(part))
         return bool((unseen["unjudged"] > most + _NOTHING).any())
 
 
 def learn(pool: OpenRuns) -> Learned | None:
     """Fit to the documents that each left-out group would have unjudged, over all groups and
-    without each group.
-
-    Returns None if fewer than four groups would have any.
+    without each; None if fewer than four groups would have any.
     """
     parts = [left_out_documents(pool, group) for group in range(len(pool.groups))]
     if sum(len(part) > 0 for part in parts) < FEWEST_GROUPS:
@@ -191,18 +72,6 @@ def learn(pool: OpenRuns) -> Learned | None:
     relevant = pool.grades[whole["document"]] > 0
     spread = spread_over_runs(odds, relevant, whole["run"].to_numpy(), weight)
     return Learned(relevance, spread, left_out)
-
-
-def draw_grades(
-    relevance: Relevance, odds: np.ndarray, spread: float, draws: int, random: np.random.Generator
-) -> np.ndarray:
-    """Draw grades of a run's documents, 0 if not relevant, ``(draws, documents)`` int16: first the
-    run's effect, then each document.
-    """
-    effects = random.standard_normal(draws)[:, None]
-    reach = _reach(odds + spread * effects, relevance.cuts)[..., 1:-1]
-    reached = (random.random((draws, len(odds)))[..., None] < reach).sum(axis=-1)
-    return np.append(0, relevance.grades).astype(np.int16)[reached]
 
 
 def draw_scores(
@@ -224,16 +93,15 @@ def draw_scores(
 def errors_left_out(
     pool: OpenRuns, learned: Learned, measure: PoolMeasure, seed: int
 ) -> list[np.ndarray]:
-    """Return the errors, by group, of runs that would have unjudged documents without it: true
-    minus mean score, and the deviation of the draws, ``(2, runs)``.
-    """
+    """Return, by group, for runs that would have unjudged documents without it, the true minus the
+    mean score, and the deviation of the draws, ``(2, runs)``."""
     true = score_grades(pool.runs, pool.grades[None], measure)[0].mean(axis=0)
     errors = []
     for group, (part, fit) in enumerate(learned.left_out):
         judged, of_group = pool.judged_without(group), []
         for run, own in part.groupby("run"):
             random = generator(seed, "grades of left-out documents", pool.runs.systems[run].run)
-            grades = draw_grades(fit, fit.log_odds(own), learned.spread, _DRAWS, random)
+            grades = draw_grades(fit, own, learned.spread, _DRAWS, random)
             scores = draw_scores(pool, [run], judged, own, grades, measure).mean(axis=(1, 2))
             if scores.std() > _NOTHING:
                 of_group.append((true[run] - scores.mean(), scores.std()))
@@ -293,8 +161,8 @@ def calibrated(errors: Sequence[np.ndarray]) -> Calibration | None:
         shift, scale, floor = _likeliest(there[:place] + there[place + 1 :])
         z = error / np.hypot(deviation, floor)
         covered.append((np.abs(z - shift) <= scale * _t(len(there) - 2)).mean())
-    runs = sum(own.shape[1] for own in there)
-    return Calibration(*_likeliest(there), len(there) - 1, float(np.mean(covered)), runs)
+    runs, groups = sum(own.shape[1] for own in there), len(there)
+    return Calibration(*_likeliest(there), groups - 1, float(np.mean(covered)), runs)
 
 
 def _likeliest(errors: Sequence[np.ndarray]) -> tuple[float, float, float]:

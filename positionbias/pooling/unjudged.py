@@ -19,15 +19,19 @@ from pandas import DataFrame
 from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
-from positionbias.pooling.runs import NOT_RETRIEVED, JudgedRuns, System, judge_runs, kinds_of
-from positionbias.pooling.scores import NO_GRADE, grades_in
+from positionbias.evaluation.judged_runs import (
+    NO_GRADE,
+    NOT_RETRIEVED,
+    JudgedRuns,
+    System,
+    grades_in,
+    judge_runs,
+    kinds_of,
+)
 
-# the least judged share of a run's top for which it counts as judged to a depth [decision]
-JUDGED = 0.95
+JUDGED = 0.95  # the least judged share of a run's top that is judged to its depth [decision]
 _UNJUDGED = -(1 << 20)  # below every grade, so that unjudged documents are last in their query
-# ranks, from 0, at which the probability may change [decision]
-_BINS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)
-PLACES = ["query", "rank", "document", "run", "weight"]  # columns that are no features
+_BINS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)  # ranks where the probability may change [decision]
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,8 @@ class OpenRuns:
 
     def by_group(self, ranks: np.ndarray) -> np.ndarray:
         """Return each document's best rank in each group, ``(groups, documents)``, of ``ranks``."""
-        groups = range(len(self.groups))
-        return np.stack([ranks[self.group_of == group].min(axis=0) for group in groups])
+        members = [self.group_of == group for group in range(len(self.groups))]
+        return np.stack([ranks[runs].min(axis=0) for runs in members])
 
     @cached_property
     def retrieved(self) -> np.ndarray:
@@ -76,9 +80,8 @@ class OpenRuns:
 
     @cached_property
     def within(self) -> np.ndarray:
-        """Return the mask of documents within the judged depth of a group's run,
-        ``(groups, documents)`` bool: the lowest rank down to which 95 % of a run's documents, over
-        all queries, are judged.
+        """Return the mask of documents within the judged depth of a group's run, the lowest rank to
+        which 95 % of its documents over all queries are judged, ``(groups, documents)`` bool.
         """
         there = self.runs.there.sum(axis=0).cumsum(axis=-1)
         enough = self.known_places.sum(axis=0).cumsum(axis=-1) >= JUDGED * np.maximum(there, 1)
@@ -87,10 +90,9 @@ class OpenRuns:
         return ~self.by_group(self.runs.ranks >= depths[:, None])
 
     def judged_without(self, group: int) -> np.ndarray:
-        """Return the mask of documents that would be judged without a group, ``(documents,)`` bool.
-
-        Documents within the judged depths of this group's runs, and of no other group's (``deep``:
-        at any rank), count as contributed by it.
+        """Return the mask of documents that would be judged without a group, ``(documents,)`` bool:
+        not those within the judged depths of its runs and of no other group's (``deep``: at any
+        rank).
         """
         kept = self.retrieved != NOT_RETRIEVED if self.deep else self.within
         return self.known & ~(self.within[group] & (kept.sum(axis=0) == kept[group]))

@@ -9,9 +9,10 @@ widen the two together by at most 12 % [decision].
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 
 import numpy as np
 from pandas import DataFrame
@@ -20,19 +21,18 @@ from positionbias.core.rows import Collected
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import span_of
 from positionbias.evaluation.clustered import clustered_mean
+from positionbias.evaluation.judged_runs import PoolMeasure, discounts, kinds_of, score_grades
+from positionbias.evaluation.proportional_odds import draw_grades
 from positionbias.pooling.pools import Cells
 from positionbias.pooling.prediction import (
     FEWEST_GROUPS,
     Calibration,
     Learned,
     calibrated,
-    draw_grades,
     draw_scores,
     errors_left_out,
     learn,
 )
-from positionbias.pooling.runs import kinds_of
-from positionbias.pooling.scores import PoolMeasure, discounts, score_grades
 from positionbias.pooling.settings import VerdictSettings
 from positionbias.pooling.unjudged import OpenRuns, unseen_documents
 
@@ -40,9 +40,7 @@ SURE = 0.95  # the least probability at which an order is decided [decision]
 _SHARE = 0.5  # of the half-width over queries
 # the least judged share of others' deeper documents at which leaving groups out keeps those too
 DEEP = 0.5
-# ranks with numbered unjudged documents for a measure without cutoff: few pools are deeper
-# [decision]
-DEEPEST_OPEN = 100
+DEEPEST_OPEN = 100  # ranks to number for a measure without cutoff; few pools are deeper [decision]
 _DRAWS = 400
 
 
@@ -70,12 +68,9 @@ def new_documents(new: OpenRuns, run: int) -> DataFrame:
 
 
 def draws_of_new(unseen: DataFrame, name: str, learned: Learned, seed: int) -> np.ndarray:
-    """Draw the grades of a new run's unjudged documents, ``(draws, documents)``, keyed by the run's
-    ``name``.
-    """
+    """Draw the grades of a run's unjudged documents, ``(draws, documents)``, keyed by its name."""
     random = generator(seed, "grades of unjudged documents", name)
-    odds = learned.relevance.log_odds(unseen)
-    return draw_grades(learned.relevance, odds, learned.spread, _DRAWS, random)
+    return draw_grades(learned.relevance, unseen, learned.spread, _DRAWS, random)
 
 
 def add_verdict(
@@ -85,37 +80,35 @@ def add_verdict(
     share, its score and its lead over each pooled run.
     """
     run = len(new.runs.systems) - 1
-    name, depth = new.runs.systems[run].run, str(settings.depth)
+    name = new.runs.systems[run].run
     pool = new.without([run], new.known, deep=new.judged_below(run) >= DEEP)
     learned = learn(pool) if run else None
     unseen = new_documents(new, run)
     obstacle = Obstacle.FEW_GROUPS if run else Obstacle.NO_RUNS
     if learned and learned.is_beyond(unseen):
         learned, obstacle = None, Obstacle.BEYOND
-    top, judged = (
-        marked[:, run, : settings.depth].sum(axis=-1)
-        for marked in (new.runs.there, new.known_places)
-    )
+    masks = (new.runs.there, new.known_places)
+    top, judged = (mask[:, run, : settings.depth].sum(axis=-1) for mask in masks)
     share = 1 - np.nanmean(judged / np.where(top, top, np.nan))  # of queries with documents
     for measure in measures:
-        made.add(measure.name, "unjudged", share, run=name, axis="depth", label=depth)
+        add = partial(made.add, measure.name, run=name)
         scores = score_grades(new.runs, new.grades[None], measure)[0]
         for system, score in zip(new.runs.systems, scores.mean(axis=0), strict=True):
             made.add(measure.name, "score", score, run=system.run, kind=system.kind)
         low, high = (ends.mean() for ends in score_bounds(new, run, scores[:, run], measure))
-        figures = {"unjudged documents": len(unseen), "least": low, "most": high}
-        for statistic, number in figures.items():
-            made.add(measure.name, statistic, number, run=name)
+        add("unjudged", share, axis="depth", label=str(settings.depth))
+        add("unjudged documents", len(unseen))
+        add("least", low)
+        add("most", high)
         errors = errors_left_out(pool, learned, measure, settings.seed) if learned else []
         calibration = calibrated(errors)
         if learned is None or calibration is None:
-            reason = (Obstacle.NO_ERRORS if learned else obstacle).value
-            unknown: Cells = {"answer": RunAnswer.UNKNOWN.value, "reason": reason}
-            made.add(measure.name, "predicted", None, run=name, **unknown)
+            reason = Obstacle.NO_ERRORS if learned else obstacle
+            add("predicted", None, answer=RunAnswer.UNKNOWN.value, reason=reason.value)
             continue
         grades = draws_of_new(unseen, name, learned, settings.seed)
         drawn = draw_scores(new, range(run + 1), new.known, unseen, grades, measure)
-        _add_prediction(made, measure.name, name, drawn[:, :, run], calibration, (low, high))
+        _add_prediction(add, drawn[:, :, run], calibration, (low, high))
         leads = drawn[:, :, -1:].mean(axis=1) - drawn[:, :, :-1].mean(axis=1)
         draws = leads.mean(axis=0), leads.std(axis=0)
         expected, chances = calibration.expected(*draws), calibration.above_zero(*draws).tolist()
@@ -127,27 +120,22 @@ def add_verdict(
 
 
 def _add_prediction(
-    made: Collected,
-    measure: str,
-    name: str,
-    drawn: np.ndarray,
-    calibration: Calibration,
-    bounds: tuple[float, float],
+    add: Callable[..., None], drawn: np.ndarray, calibration: Calibration, ends: tuple[float, float]
 ) -> None:
     """Add the prediction of the new run's score, of its ``drawn (draws, queries)`` scores."""
     mean, deviation = drawn.mean(axis=1).mean(), drawn.mean(axis=1).std()
     interval = calibration.interval(mean, deviation)
-    low, high = np.clip([interval.low, interval.high], *bounds).tolist()
+    low, high = np.clip([interval.low, interval.high], *ends).tolist()
     expected = np.clip(calibration.expected(mean, deviation), low, high)
     over_queries = clustered_mean(drawn.mean(axis=0), None, span_of(drawn)).interval
     query_half = (over_queries.high - over_queries.low) / 2 if over_queries else None
     close = (high - low) / 2 <= _SHARE * (query_half or 0)
-    answer, ends = RunAnswer.YES if close else RunAnswer.MORE, replace(interval, low=low, high=high)
-    cells: Cells = {"interval": "prediction", "answer": answer.value, "run": name}
-    made.add(measure, "predicted", expected, ends, **cells)
-    made.add(measure, "half over queries", query_half, run=name)
-    counts: Cells = {"count": calibration.runs, "counted": "runs", "run": name}
-    made.add(measure, "covered", calibration.covered, clusters=calibration.freedom + 1, **counts)
+    answer = RunAnswer.YES if close else RunAnswer.MORE
+    bounds = replace(interval, low=low, high=high)
+    add("predicted", expected, bounds, interval="prediction", answer=answer.value)
+    add("half over queries", query_half)
+    counts: Cells = {"count": calibration.runs, "counted": "runs"}
+    add("covered", calibration.covered, clusters=calibration.freedom + 1, **counts)
 
 
 def score_bounds(
@@ -157,9 +145,8 @@ def score_bounds(
     grades of unjudged documents, its own, other runs' and those of no run: each is not relevant or
     has the collection's highest grade [decision]. ``score`` is its score by the judged ones.
 
-    RR and P depend on the run's own documents only. nDCG is divided by the possible gain, which
-    unseen relevant documents of others raise, at most to the cutoff's best order of the highest
-    grade.
+    nDCG is divided by the possible gain, which unseen relevant documents of others raise, at most
+    to the cutoff's best order of the highest grade; RR and P depend on its own documents only.
     """
     cutoff = measure.cutoff or new.runs.places.shape[2]
     is_open = (~new.known_places & new.runs.there)[:, run, :cutoff]

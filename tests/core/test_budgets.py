@@ -23,7 +23,7 @@ from positionbias.core.run import Run
 from positionbias.formats.squad_json import read_squad
 from positionbias.formats.trec_topics import read_topics
 from positionbias.leakage.pairs import read_pairs
-from positionbias.pooling.runs import read_systems
+from positionbias.pooling.measured import read_systems
 from positionbias.ranking.teacher_files import scored_pairs
 
 LINES: dict[str, Callable[[Path], Any]] = {

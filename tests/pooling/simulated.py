@@ -21,7 +21,7 @@ import numpy as np
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator
-from positionbias.pooling.runs import System
+from positionbias.evaluation.judged_runs import System
 
 __all__ = ["Simulation", "simulated_qrels", "simulated_runs"]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import positionbias
 from positionbias.core.qrels import Qrels
 from positionbias.core.run import Run
-from positionbias.pooling.runs import System
+from positionbias.evaluation.judged_runs import System
 from positionbias.pooling.settings import PoolSettings, VerdictSettings
 
 from .simulated import Simulation, simulated_qrels, simulated_runs

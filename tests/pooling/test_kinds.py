@@ -10,6 +10,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from positionbias.evaluation.judged_runs import JudgedRuns, System, pool_measures, score_pools
 from positionbias.pooling.kinds import (
     GAP,
     MIXED_POOLS,
@@ -22,8 +23,6 @@ from positionbias.pooling.kinds import (
     exchanged,
 )
 from positionbias.pooling.pools import draw_pools, gold_pool, pool_rows
-from positionbias.pooling.runs import JudgedRuns, System
-from positionbias.pooling.scores import pool_measures, score_pools
 from positionbias.pooling.settings import PoolSettings
 
 from .worked import row, simulated

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from positionbias.core.errors import InputError
+from positionbias.evaluation.judged_runs import System, pool_measures, score_pools
 from positionbias.pooling.pools import (
     ALL,
     add_counts,
@@ -17,8 +18,6 @@ from positionbias.pooling.pools import (
     pool_kinds,
     pool_rows,
 )
-from positionbias.pooling.runs import System
-from positionbias.pooling.scores import pool_measures, score_pools
 from positionbias.pooling.settings import PoolSettings
 
 from .worked import row, simulated, worked

@@ -10,16 +10,8 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel
-from positionbias.pooling.runs import (
-    NOT_RETRIEVED,
-    System,
-    find_runs,
-    judge_runs,
-    kinds_of,
-    read_runs,
-    read_systems,
-    run_name,
-)
+from positionbias.evaluation.judged_runs import NOT_RETRIEVED, System, judge_runs, kinds_of
+from positionbias.pooling.measured import find_runs, read_runs, read_systems, run_name
 
 from .worked import RUNS, as_run, worked
 

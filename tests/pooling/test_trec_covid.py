@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from positionbias.core.qrels import Qrels
+from positionbias.evaluation.judged_runs import JudgedRuns, judge_runs, pool_measures, score_pools
 from positionbias.pooling.kinds import exchange_of
-from positionbias.pooling.runs import JudgedRuns, find_runs, judge_runs, read_runs
-from positionbias.pooling.scores import pool_measures, score_pools
+from positionbias.pooling.measured import find_runs, read_runs
 
 pytestmark = pytest.mark.realdata
 

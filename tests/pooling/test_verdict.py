@@ -15,10 +15,9 @@ import pytest
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected
 from positionbias.core.run import Run
+from positionbias.evaluation.judged_runs import System, pool_measures, score_grades
 from positionbias.papers.pooling.shown import SHOWN
 from positionbias.pooling.pools import pool_rows
-from positionbias.pooling.runs import System
-from positionbias.pooling.scores import pool_measures, score_grades
 from positionbias.pooling.settings import VerdictSettings
 from positionbias.pooling.unjudged import OpenRuns, open_runs
 from positionbias.pooling.verdict import (

@@ -10,7 +10,7 @@ from typing import Any
 from positionbias.core.records import Qrel
 from positionbias.core.rows import Collected
 from positionbias.core.run import Run
-from positionbias.pooling.runs import JudgedRuns, System, judge_runs
+from positionbias.evaluation.judged_runs import JudgedRuns, System, judge_runs
 
 from .simulated import Simulation, simulated_qrels, simulated_runs
 

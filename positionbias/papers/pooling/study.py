@@ -19,9 +19,11 @@ from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
 from positionbias.core.qrels import Qrels
 from positionbias.core.records import Qrel
+from positionbias.evaluation.judged_runs import System, judge_runs, kinds_of, pool_measures
 from positionbias.experiments.step import Steps
 from positionbias.papers.pooling.settings import PoolingSettings, PoolingTask
 from positionbias.pooling.kinds import add_kinds
+from positionbias.pooling.measured import find_runs, read_runs, runs_checksum
 from positionbias.pooling.pools import (
     NOTES,
     add_counts,
@@ -30,15 +32,6 @@ from positionbias.pooling.pools import (
     pool_kinds,
     pool_rows,
 )
-from positionbias.pooling.runs import (
-    System,
-    find_runs,
-    judge_runs,
-    kinds_of,
-    read_runs,
-    runs_checksum,
-)
-from positionbias.pooling.scores import pool_measures
 from positionbias.pooling.settings import PoolSettings
 
 PUBLISHED = Path(__file__).with_name("published.csv")

@@ -9,11 +9,15 @@ import pytest
 
 from positionbias.core.errors import SettingError
 from positionbias.core.records import Qrel
+from positionbias.evaluation.judged_runs import (
+    PoolMeasure,
+    System,
+    judge_runs,
+    pool_measures,
+    score_pools,
+)
 from positionbias.evaluation.measures import per_query
-from positionbias.pooling.runs import System, judge_runs
-from positionbias.pooling.scores import PoolMeasure, pool_measures, score_pools
-
-from .worked import as_run, worked
+from tests.pooling.worked import as_run, worked
 
 
 def test_by_hand() -> None:

@@ -1,5 +1,6 @@
-"""Runs of a test collection: their groups and kinds, their files, and the numbers of the judgements
-at their ranks.
+"""Runs as numbers of their judgements, scored under many pools, or many drawn sets of grades, at
+once; judgements outside a pool do not count. nDCG@k, RR and P@k equal trec_eval's for the same
+ranks.
 
 A judgement is a (query, document) pair, numbered 0 … J − 1 by query and, within a query, from the
 highest grade down. An unjudged document has the number J, a rank beyond the end of a ranking J + 1.
@@ -8,27 +9,21 @@ So a pool is a bool array over judgements, and scores under it need no identifie
 
 from __future__ import annotations
 
-import csv
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from hashlib import sha256
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from positionbias.core.blocks import file_lines
-from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import sha256_file
-from positionbias.core.progress import track
+from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
-from positionbias.pooling.settings import DEEPEST
+from positionbias.evaluation.measures import parse_measure
 
+DEEPEST = 1_000  # ranks to read of a run, as in TREC [decision]
 NOT_RETRIEVED = np.iinfo(np.uint16).max
-_ENDING = re.compile(r"(\.(run|trec|txt|res))?(\.(gz|zst))?$")
+NO_GRADE = -1  # grade of an unjudged document
 
 
 class System(NamedTuple):
@@ -47,69 +42,6 @@ def kinds_of(systems: Sequence[System]) -> list[str]:
 def groups_of(systems: Sequence[System], kind: str) -> list[str]:
     """Return the groups with a run of this kind, sorted by name."""
     return sorted({system.group for system in systems if system.kind == kind})
-
-
-def read_systems(path: Path | str) -> list[System]:
-    """Read tab-separated lines; the first names the columns run, group and kind, in any order.
-
-    Raises:
-        InputError: an incomplete line, a repeated run, or no lines.
-    """
-    lines = (line.removeprefix("\ufeff") for _, line in file_lines(path) if line.strip())
-    systems: dict[str, System] = {}
-    for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
-        system = System(*((row.get(column) or "").strip() for column in System._fields))
-        if not all(system) or systems.setdefault(system.run, system) is not system:
-            found = ", ".join(str(cell) for cell in row.values())
-            wanted = "run, group and kind by tabs, named in the first line, and each run once"
-            raise bad_input(path, wanted=wanted, found=repr(found), do="fix or drop the line")
-    if not systems:
-        raise bad_input(path, wanted="a line for each run", found="none", do="check the path")
-    return list(systems.values())
-
-
-def read_runs(files: Mapping[System, Path]) -> Iterator[tuple[System, Run]]:
-    """Yield each system with its run, named as in the table.
-
-    Raises:
-        InputError: a malformed line (numbered).
-    """
-    for system, path in track(files.items(), "runs", len(files), unit="runs"):
-        yield system, Run.from_file(path, system.run)
-
-
-def runs_checksum(files: Mapping[System, Path]) -> str:
-    """Return a SHA-256 of the files' names and contents."""
-    lines = [f"{sha256_file(path)}  {path.name}\n" for path in sorted(files.values())]
-    return sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def run_name(path: Path) -> str:
-    """Return the name of a file's run, without ``.run``, ``.run.gz`` and the like."""
-    return _ENDING.sub("", path.name)
-
-
-def find_runs(folder: Path | str, table: Path | str | None) -> dict[System, Path]:
-    """Find the file (``NAME``, ``NAME.run``, ``NAME.run.gz`` …) of each system of ``table`` that
-    has one in a folder; without a table every run is a group of its own. Hidden files and manifests
-    are skipped.
-
-    Raises:
-        InputError: no folder, no run in it, a run without a line in the table, two files of a run.
-    """
-    folder, skipped = Path(folder), re.compile(r"\.|.*\.manifest\.json$")
-    files = [path for path in sorted(folder.glob("*")) if path.is_file()]
-    paths = [path for path in files if not skipped.match(path.name)]
-    named = {run_name(path): path for path in paths}
-    if not named or len(named) < len(paths):
-        wanted, found = "a folder of runs in TREC form, one file each", f"{len(named)} runs"
-        raise bad_input(folder, wanted=wanted, found=found, do="check the path")
-    systems = [System(name, name, "") for name in named] if table is None else read_systems(table)
-    if without := sorted(named.keys() - {system.run for system in systems}):
-        wanted = f"a line for every run of {folder}"
-        found, do = f"none for {', '.join(without)}", "add group and kind, or move the run away"
-        raise bad_input(table or folder, wanted=wanted, found=found, do=do)
-    return {system: named[system.run] for system in systems if system.run in named}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -194,3 +126,98 @@ def judge_runs(runs: Iterable[tuple[System, Run]], qrels: Iterable[Qrel]) -> Jud
     starts = np.cumsum([0, *map(len, numbers.values())])
     ranked = np.ascontiguousarray(places[:, :, :depth])
     return JudgedRuns(systems, list(numbers), ranked, np.stack(ranks), grades, starts)
+
+
+class PoolMeasure(NamedTuple):
+    """A measure: its name, nDCG, RR or P as its ``kind``, its cutoff (None: the whole ranking) and
+    the lowest relevant grade.
+    """
+
+    name: str
+    kind: str
+    cutoff: int | None
+    level: int
+
+
+def pool_measures(names: Sequence[str], level: int = 1) -> list[PoolMeasure]:
+    """Return the measures of these names, each once. ``level`` is the lowest relevant grade for
+    measures that take one and whose name has none.
+
+    Raises:
+        SettingError: an unknown measure, or one other than nDCG@k, RR and P@k.
+    """
+    measures: dict[str, PoolMeasure] = {}
+    for name in names:
+        measure = parse_measure(name)
+        if level != 1 and "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params:
+            measure = measure(rel=level)
+        kind, params = str(measure.NAME), measure.params
+        cutoff = params.get("cutoff")
+        computed = (kind in ("nDCG", "P") and cutoff) or kind == "RR"
+        if not computed or params.keys() - {"cutoff", "rel"}:
+            raise SettingError(f"-m: wanted nDCG@k, RR or P@k; found {name!r}; give one of these")
+        measures[str(measure)] = PoolMeasure(str(measure), kind, cutoff, params.get("rel", 1))
+    return list(measures.values())
+
+
+def score_pools(runs: JudgedRuns, pools: np.ndarray, measure: PoolMeasure) -> np.ndarray:
+    """Score every run on every query under every pool, ``(pools, queries, runs)``, of
+    ``pools (pools, judgements)`` bool. Memory: about 40 bytes per pool, query and run.
+    """
+    return score_grades(runs, grades_in(runs, pools), measure)
+
+
+def grades_in(runs: JudgedRuns, pools: np.ndarray) -> np.ndarray:
+    """Return grades, int16, ``NO_GRADE`` outside of ``pools (…, judgements)``, of their shape."""
+    return np.where(pools, np.maximum(runs.grades, NO_GRADE), NO_GRADE).astype(np.int16)
+
+
+def score_grades(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
+    """Score every run on every query, ``(draws, queries, runs)``, with
+    ``grades (draws, documents)``, int16; ``NO_GRADE``: unjudged.
+
+        nDCG  Σ_{rank ≤ k} g / log2(rank + 1) over the same sum for the best order, g ≥ 0
+        P     the number of relevant documents among the first k, over k
+        RR    1 / rank of the first relevant document
+
+    A query without a relevant document counts 0.
+    """
+    if measure.kind == "RR":
+        return _reciprocal_rank(runs, grades, measure)
+    graded, cutoff = measure.kind == "nDCG", measure.cutoff or 1
+    gains = np.maximum(grades, 0) if graded else grades >= measure.level
+    padded = np.pad(gains, ((0, 0), (0, 2)))
+    weights = discounts(cutoff) if graded else np.ones(cutoff)
+    value = np.zeros((len(grades), *runs.places.shape[:2]))
+    for rank in range(min(cutoff, runs.places.shape[2])):
+        value += np.take(padded, runs.places[:, :, rank], axis=1) * weights[rank]
+    if not graded:
+        return value / cutoff
+    # each step between grades counts at as many ranks as documents have at least the higher grade
+    sums = np.append(0, weights.cumsum())
+    ideal = np.zeros((len(grades), len(runs.query_ids)))
+    below = 0
+    for grade in np.unique(runs.grades[runs.grades > 0]).tolist():
+        ideal += (grade - below) * sums[np.minimum(runs.by_query(grades >= grade), cutoff)]
+        below = grade
+    return value / np.where(ideal > 0, ideal, 1)[:, :, None]
+
+
+def discounts(depth: int) -> np.ndarray:
+    """Return nDCG's 1 / log2(rank + 1) of each rank."""
+    return np.asarray(1 / np.log2(np.arange(2, depth + 2)))
+
+
+def _reciprocal_rank(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
+    """Go down the ranks with the rankings that have nothing relevant so far."""
+    relevant = np.pad(grades >= measure.level, ((0, 0), (0, 2)))
+    *shape, depth = runs.places.shape
+    by_rank = np.ascontiguousarray(runs.places.reshape(-1, depth).T)
+    value = np.zeros(len(grades) * by_rank.shape[1])
+    place = np.arange(len(value))
+    draw, ranking = np.divmod(place, by_rank.shape[1])
+    for rank in range(min(measure.cutoff or depth, depth)):
+        hit = relevant.ravel()[draw * relevant.shape[1] + by_rank[rank, ranking]]
+        value[place[hit]] = 1 / (rank + 1)
+        place, draw, ranking = place[~hit], draw[~hit], ranking[~hit]
+    return value.reshape(len(grades), *shape)
