@@ -113,7 +113,7 @@ def test_every_outcome_is_shown_framed_drawn_saved_and_reported(
         assert max(map(shown_width, text_of(found).split("\n"))) <= 80
     frame = found.to_frame()
     assert len(frame)
-    if (rows := rows_of(found)) is not None:
+    if not (rows := rows_of(found)).empty:
         assert frame.equals(rows)
     assert all(isinstance(table, pandas.DataFrame) for table in found.to_frames().values())
     figures = found.plots()

@@ -137,7 +137,7 @@ def imports() -> None:
     import positionbias.core.manifest
     import positionbias.dense.vectors
     import positionbias.ops.audit
-    import positionbias.report.html
+    import positionbias.report.page
     import positionbias.training.train
 
     assert all(

@@ -8,9 +8,16 @@ from pandas import DataFrame
 
 from positionbias.contamination.suspect import Suspected
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.record import Finding, first_said, records_of, said
+from positionbias.report.record import (
+    Answer,
+    Answered,
+    Finding,
+    Question,
+    first_said,
+    records_of,
+    said,
+)
 from positionbias.report.table import RowTable, Value
-from positionbias.report.tiles import Answer, Answered, Question
 
 MODELS = "role == 'model'"
 BY = ["model", "measure", "seen", "other"]

@@ -62,13 +62,13 @@ class Shown:
 
     def to_frames(self) -> dict[str, pandas.DataFrame]:
         """Return every table of the report page by its name, with unrounded values."""
-        frames: dict[str, pandas.DataFrame] = _showing().frames_of(self._study())
-        return frames
+        tables = _showing("page").tables_of(self._study())
+        return {name: _showing("table").as_frame(table) for name, table in tables.items()}
 
     def plots(self) -> dict[str, Figure]:
         """Return every figure of the report page by its name."""
-        figures: dict[str, Figure] = _showing().figures_of(self._study())
-        return figures
+        drawings = _showing("page").drawings_of(self._study())
+        return {name: draw() for name, draw in drawings.items()}
 
     def plot(self, name: str | None = None) -> Figure:
         """Return one figure of the report page, by default the first.

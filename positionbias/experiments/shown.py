@@ -10,9 +10,8 @@ from positionbias.core.progress import shown_time
 from positionbias.evaluation.answers import Compared
 from positionbias.evaluation.convergence import UNFINISHED
 from positionbias.report.presentation import Presentation
-from positionbias.report.record import Record, said
+from positionbias.report.record import Answer, Answered, Question, Record, said
 from positionbias.report.table import RowTable, Value
-from positionbias.report.tiles import Answer, Answered, Question
 
 # the papers' names, those of the position-bias paper in its order
 MODELS = {

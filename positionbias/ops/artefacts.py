@@ -18,7 +18,7 @@ from positionbias.ops.operation import operation
 
 if TYPE_CHECKING:
     from positionbias.models.hub import Pushed
-    from positionbias.report.saved import Page
+    from positionbias.report.showing import Page
     from positionbias.report.verification import Verification
 
 Form = Literal["msmarco", "beir", "squad", "trec"]
@@ -109,7 +109,7 @@ def push(
         give the right path
     """
     from positionbias.models.hub import push_checkpoint
-    from positionbias.report.saved import card_section
+    from positionbias.report.showing import card_section
 
     place = input_place(checkpoint)
     manifest = read_manifest(place, kind="checkpoint")
@@ -159,7 +159,7 @@ def make_report(
         >>> page.path, list(page.tables)
         (PosixPath('report.html'), ['positions', 'answers'])
     """
-    from positionbias.report.saved import page_of
+    from positionbias.report.showing import page_of
 
     return page_of(
         input_place(folder), Path(out), tables, title=title, texts=texts, overwrite=overwrite
@@ -190,7 +190,7 @@ def load(folder: Place) -> Measurements:
         ...
     """
     from positionbias.audit.run import Audit
-    from positionbias.report.saved import load_results
+    from positionbias.report.showing import load_results
 
     return load_results(input_place(folder, flag="folder"), {"audit": Audit})
 

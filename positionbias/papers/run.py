@@ -26,7 +26,7 @@ from positionbias.experiments.models import ModelSettings
 from positionbias.experiments.step import Steps, record_of, same_settings
 from positionbias.papers import command_of, runner_of
 from positionbias.report.presentation import Study, shown_by
-from positionbias.report.saved import load_results, page_of
+from positionbias.report.showing import load_results, page_of
 from positionbias.report.table import Table, as_text
 
 _NEXT = """

@@ -14,9 +14,8 @@ from positionbias.positions.histogram import POINTS, Beside
 from positionbias.positions.measured import ANSWERS
 from positionbias.report.figure import Histogram
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.record import sentences
+from positionbias.report.record import Answer, Answered, Question, sentences
 from positionbias.report.table import RowTable, Value
-from positionbias.report.tiles import Answer, Answered, Question
 
 PARTS, LONGEST = 10, 60  # bars, and columns of a bar
 BARS = "share of answers by place in the passage; the mark is the share if unbiased"
@@ -81,10 +80,8 @@ QUESTION = Question(
     question="Do answers sit at the front of their passages?",
     subject="{passages}",
     answers={
-        Beside.ABOVE: Answer(
-            answered=Answered.YES, words="More than unbiased", welcome=False, advice=[FRONT]
-        ),
-        Beside.BELOW: Answer(answered=Answered.NO, words="Fewer than unbiased", welcome=False),
+        Beside.ABOVE: Answer(answered=Answered.YES, words="More than unbiased", advice=[FRONT]),
+        Beside.BELOW: Answer(answered=Answered.NO, words="Fewer than unbiased"),
         Beside.WITHIN: Answer(answered=Answered.NO, words="Not beyond the margin", welcome=True),
         Beside.UNKNOWN: Answer(answered=Answered.UNKNOWN, words="Too few answers"),
         Beside.COARSE: Answer(answered=Answered.UNKNOWN, words="Too coarse to tell"),

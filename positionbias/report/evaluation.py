@@ -20,10 +20,6 @@ COMPARED = "family != '' and family != 'order'"
 OVER_CLUSTERS = (
     "95 % intervals are over clusters of queries, those with the same single relevant passage."
 )
-LACKING = {
-    what: f"{{model}}: {what}: {{{what}:,}}."
-    for what in ("queries without candidates", "queries without judgements")
-}
 
 
 def _undefined(rows: DataFrame) -> str:
@@ -139,8 +135,12 @@ def _headline(rows: DataFrame) -> list[str]:
 
 REMARKS = (  # what a mean counts as 0 or leaves out, and what is to be known of trainings
     *(
-        sentences(["model"], f"statistic == '{lacking}' and value > 0", text)
-        for lacking, text in LACKING.items()
+        sentences(
+            ["model"],
+            f"statistic == '{lacking}' and value > 0",
+            f"{{model}}: {lacking}: {{{lacking}:,}}.",
+        )
+        for lacking in ("queries without candidates", "queries without judgements")
     ),
     sentences(["model", "label"], "measure == 'remark'", "{model}: {label}."),
 )
@@ -178,13 +178,8 @@ SHOWN = Presentation(
     headline=_headline,
     run=_remarks,
     findings=_findings,
-    sections=(
-        RowSection(
-            anchor="systems",
-            title="Effectiveness",
-            introduction="",
-            tables=[RUNS, AGAINST_FIRST, LEAKED],
-        ),
-    ),
+    sections=[
+        RowSection(anchor="systems", title="Effectiveness", tables=[RUNS, AGAINST_FIRST, LEAKED])
+    ],
     text=[replace(RUNS, title=""), AGAINST_FIRST, LEAKED],
 )

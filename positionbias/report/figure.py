@@ -1,9 +1,9 @@
 """Figures declared over rows: lines along an axis, shares of bins, points of two statistics, and
 marks with their intervals, in panels.
 
-A figure is drawn in the light colours on a transparent ground; the page has rules that turn each of
-them into its dark partner on a dark screen. Text stays text: it can be searched, and takes the
-page's font. The same results give the same bytes.
+A figure is drawn in the light colours on a transparent ground; on the page they become variables,
+which have another value on a dark screen. Text stays text: it can be searched, and takes the page's
+font. The same results give the same bytes.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pandas import DataFrame
 
 from positionbias.core.errors import InputError
 from positionbias.core.formatting import percent
-from positionbias.report.record import records_of, rows_with, said
+from positionbias.report.record import Record, records_of, rows_with, said
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,17 +58,22 @@ SERIES = (
     Colour("#7a6200", "#d8bd55"),
     Colour("#5b5fc7", "#a9acff"),
 )
+COLOURS: Mapping[str, Colour] = {  # by the name of their variable on the page
+    "ink": INK,
+    "muted": MUTED,
+    "frame": FRAME,
+    "band": BAND,
+    **{f"series-{number}": colour for number, colour in enumerate(SERIES, 1)},
+}
 DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)))
 MARKERS = ("o", "D", "s", "^")
 
 
 def _matplotlib() -> Any:
     """Return matplotlib, which takes a second to load."""
-    from matplotlib import figure, lines, patches, rc_context, ticker
+    import matplotlib.figure
 
-    return SimpleNamespace(
-        figure=figure, lines=lines, patches=patches, rc_context=rc_context, ticker=ticker
-    )
+    return matplotlib
 
 
 def _styled() -> AbstractContextManager[None]:
@@ -106,7 +110,7 @@ class RowFigure:
     most so many (``most``) side by side.
 
     ``series`` is the key whose values have a colour, a dash and a marker each, in the order of all
-    rows; ``heading`` is the template of a panel's title.
+    rows; ``heading`` is the template of a panel's title. With ``one_scale`` panels share theirs.
     """
 
     name: str
@@ -120,6 +124,7 @@ class RowFigure:
     tall: float = 2.3
     most: int = 3
     from_zero: bool = False
+    one_scale: bool = False
 
     def there(self, rows: DataFrame) -> bool:
         """Return whether the rows have what is drawn."""
@@ -134,7 +139,7 @@ class RowFigure:
         if not self.there(rows):
             raise InputError(f"figure {self.name}: wanted rows with its values; found none")
         chosen, looks = rows.query(self.where), self._series(rows)
-        panels = [(one, rows_with(chosen, one.keys)) for one in records_of(chosen, self.panel)]
+        panels = self._panels(chosen)
         across = 2 if len(panels) == 4 and self.most > 2 else min(len(panels), self.most)
         down, room = -(-len(panels) // across), width / across
         tall = max(self._height(own, room) for _, own in panels)
@@ -142,7 +147,7 @@ class RowFigure:
             figure = _matplotlib().figure.Figure(
                 figsize=(width, 0.85 + tall * down), layout="constrained"
             )
-            grid = figure.subplots(down, across, squeeze=False, sharey=self._one_scale(chosen))
+            grid = figure.subplots(down, across, squeeze=False, sharey=self._shares(chosen))
             for axes, (record, own) in zip(grid.flat, panels, strict=False):
                 self._panel(axes, own, looks, room)
                 lines = said(self.heading, record).split("\n")
@@ -159,6 +164,13 @@ class RowFigure:
                 _legend_above(figure, entries, width)
         return figure
 
+    def _panels(self, chosen: DataFrame) -> list[tuple[Record, DataFrame]]:
+        records = records_of(chosen, self.panel)
+        return [(record, rows_with(chosen, record.keys)) for record in records]
+
+    def _shares(self, chosen: DataFrame) -> bool:
+        return self.one_scale
+
     def _series(self, rows: DataFrame) -> Mapping[str, int]:
         names = [name for name in rows[self.series].unique() if name not in ("", "all")]
         return {name: place for place, name in enumerate(names)}
@@ -168,9 +180,6 @@ class RowFigure:
 
     def _title_room(self, width: float) -> int:
         return _characters(width + 0.3)
-
-    def _one_scale(self, chosen: DataFrame) -> bool:
-        return False
 
     def _look(self, index: int) -> dict[str, Any]:
         return _looks(index)
@@ -186,7 +195,7 @@ class RowFigure:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lines(RowFigure):
     """A value along the rows' axis, a line for each of the series, seed and rotation draw, with its
-    interval as a band. ``log``: the axis is logarithmic, and panels have one scale.
+    interval as a band. ``log``: the axis is logarithmic.
     """
 
     log: bool = False
@@ -214,9 +223,6 @@ class Lines(RowFigure):
             ticks = _matplotlib().ticker.MaxNLocator(most, integer=True)
             axes.xaxis.set_major_locator(ticks)
         axes.ticklabel_format(axis="y", useOffset=False)
-
-    def _one_scale(self, chosen: DataFrame) -> bool:
-        return self.log
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,6 +261,7 @@ class Histogram(RowFigure):
     expected: str
     series: str = "measure"
     from_zero: bool = True
+    one_scale: bool = True
 
     def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
         at, wide, colour = own["at"].to_numpy(), 1 / len(own), SERIES[0].light
@@ -265,9 +272,6 @@ class Histogram(RowFigure):
         axes.vlines(at, own["low"], own["high"], color=colour, linewidth=1.1)
         axes.set_xlim(edges[0], edges[-1])
         _percent_marks(axes.yaxis)
-
-    def _one_scale(self, chosen: DataFrame) -> bool:
-        return True
 
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> dict[str, Any]:
         bar = _handle(color=MUTED.light, linestyle="none", marker="|", markersize=11)
@@ -342,15 +346,13 @@ class Forest(RowFigure):
         axes.margins(x=0.08)
         axes.tick_params(axis="y", length=0, labelcolor=INK.light)
 
-    def _one_scale(self, chosen: DataFrame) -> bool:
-        panels = [rows_with(chosen, one.keys) for one in records_of(chosen, self.panel)]
-        return self.zero and len({tuple(self._names(own, WIDE)) for own in panels}) == 1
+    def _shares(self, chosen: DataFrame) -> bool:
+        names = {tuple(self._names(own, WIDE)) for _, own in self._panels(chosen)}
+        return self.zero and len(names) == 1
 
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> dict[str, Any]:
         entries: dict[str, Any] = {
-            mark.label: _handle(
-                **{**mark.looks, "color": MUTED.light, "marker": mark.marker or "o"}
-            )
+            mark.label: _handle(**mark.looks | {"color": MUTED.light, "marker": mark.marker or "o"})
             for mark in self.marks
             if len(chosen.query(mark.where))
         }
@@ -383,21 +385,6 @@ def _legend_above(figure: Figure, entries: Mapping[str, Any], width: float) -> N
     )
 
 
-def dark_rules() -> str:
-    """Return CSS that turns each light colour into its dark counterpart.
-
-    The selectors name no ancestor: what ``<use>`` draws is a separate tree, in which ancestors are
-    not found.
-    """
-    colours = dict.fromkeys((INK, MUTED, FRAME, BAND, *SERIES))
-    rules = (
-        f'[style*="{part}: {colour.light}"]{{{part}:{colour.dark} !important}}'
-        for colour in colours
-        for part in ("fill", "stroke")
-    )
-    return "@media screen and (prefers-color-scheme: dark){" + "".join(rules) + "}"
-
-
 _REFERENCE = re.compile(r"""((?:xlink:href="|url\()#)([^")]+)""")
 
 
@@ -405,8 +392,8 @@ def inline_svg(figure: Figure, prefix: str, description: str) -> str:
     """Return the ``<svg>`` element for a page: an image named by ``description``, no wider than it
     was drawn.
 
-    The page supplies dark-screen rules and the font. Ids that nothing refers to are removed, the
-    others begin with ``prefix``; coordinates have a hundredth of a point.
+    The page supplies the colours and the font. Ids that nothing refers to are removed, the others
+    begin with ``prefix``; coordinates have a hundredth of a point.
     """
     out = io.StringIO()
     with _styled(), warnings.catch_warnings():
@@ -424,6 +411,8 @@ def inline_svg(figure: Figure, prefix: str, description: str) -> str:
     text = re.sub(r"font-family: [^;\"]*(; )?", "", text)
     text = re.sub(r"-?\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", text)
     text = re.sub(r">\s+<", "><", text)
+    for name, colour in COLOURS.items():
+        text = text.replace(f": {colour.light}", f": var(--{name})")
     box = re.search(r'viewBox="0 0 ([\d.]+) [^"]*"', text)
     assert box
     opening = (

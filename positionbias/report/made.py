@@ -7,22 +7,19 @@ from dataclasses import replace
 from pandas import DataFrame
 
 from positionbias.core.formatting import as_form, count, plural
-from positionbias.report.presentation import Presentation, RowSection, Sentences
-from positionbias.report.record import sentences
+from positionbias.report.presentation import Presentation, RowSection
+from positionbias.report.record import Sentences, sentences
 from positionbias.report.table import RowTable, Value
 
 
 def _counted(rows: DataFrame) -> list[str]:
     """Return one sentence: what was made, and every count that is not 0."""
     own = rows[(rows["axis"] == "") & (rows["value"] != 0)]
-    counts = own[own["statistic"] == "count"]
-    scores = own[own["statistic"] != "count"]
     parts = [
-        *(f"{count(int(row.value))} {row.measure}" for row in counts.itertuples()),
-        *(
-            f"{row.statistic} {row.measure} {as_form(row.value, '.4f')}"
-            for row in scores.itertuples()
-        ),
+        f"{count(row.value)} {row.measure}"
+        if row.statistic == "count"
+        else f"{row.statistic} {row.measure} {as_form(row.value, '.4f')}"
+        for row in sorted(own.itertuples(), key=lambda row: row.statistic != "count")
     ]
     first = rows.iloc[0]
     return [f"{first['model'] or first['collection']}: {', '.join(parts)}"]
@@ -30,17 +27,17 @@ def _counted(rows: DataFrame) -> list[str]:
 
 def _held(rows: DataFrame) -> list[str]:
     """Return what each collection holds."""
-    sentences = []
+    lines = []
     for name, own in rows[rows["statistic"] == "count"].groupby("collection", sort=False):
         held = own.groupby("measure")["value"].sum().astype(int)
         queries = own[own["measure"] == "queries"]
-        splits = ", ".join(f"{row.split} {count(int(row.value))}" for row in queries.itertuples())
-        sentences.append(
+        splits = ", ".join(f"{row.split} {count(row.value)}" for row in queries.itertuples())
+        lines.append(
             f"{name}: {plural(held['passages'], 'passage')}, "
             f"{plural(held.get('queries', 0), 'query')} ({splits or 'no split'}) and "
             f"{plural(held.get('answers', 0), 'answer')}."
         )
-    return sentences
+    return lines
 
 
 CONTENTS = RowTable(
@@ -86,9 +83,8 @@ TITLES = {"collection": "What collections hold", "debias": "What was rotated"}
 
 
 def _presentation(study: str, headline: Sentences, *tables: RowTable) -> Presentation:
-    section = RowSection(
-        anchor=study, title=TITLES.get(study, "What was counted"), introduction="", tables=tables
-    )
+    title = TITLES.get(study, "What was counted")
+    section = RowSection(anchor=study, title=title, tables=tables)
     return Presentation(
         study=study, headline=headline, sections=[section] if tables else [], text=tables
     )

@@ -1,31 +1,52 @@
-"""What stands on a page: a folder of results; its first screen (a sentence, tiles of the verdicts,
-what to do next, a figure), then sections of sentences, figures and tables.
+"""The page about a folder of results, one HTML file that needs no network: its first screen (a
+sentence, tiles of the verdicts, what to do next, a figure), then sections of sentences, figures and
+tables.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from pandas import DataFrame
 
+from positionbias import __version__
 from positionbias.core import rows as of_rows
 from positionbias.core.errors import bad_input
-from positionbias.core.formatting import slug
-from positionbias.core.manifest import read_manifest
-from positionbias.report.figure import RowFigure, inline_svg
+from positionbias.core.formatting import any_value, slug
+from positionbias.core.manifest import Manifest, input_name, read_manifest
+from positionbias.core.publish import atomic_file
+from positionbias.report.figure import COLOURS, Colour, inline_svg
 from positionbias.report.presentation import RowSection, Study, presentations
-from positionbias.report.record import Finding
-from positionbias.report.table import Table
-from positionbias.report.tiles import Tile, advice_of, by_importance
+from positionbias.report.record import Finding, Tile, advice_of, by_importance
+from positionbias.report.table import Table, as_csv, as_latex, header_groups
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST_TILES = 6  # unfolded
+PAGE_COLOURS: Mapping[str, Colour] = {
+    "ground": Colour("#ffffff", "#15181c"),
+    "line": Colour("#d5d9de", "#3a4048"),
+    **COLOURS,
+    "link": Colour("#0b5cad", "#7dbdff"),
+    "raised": Colour("#f5f7f9", "#1d2127"),
+    "good": Colour("#006b4f", "#4fd1a8"),
+    "bad": Colour("#b33f00", "#ff9a57"),
+    "unknown": Colour("#5a626b", "#a6aeb8"),
+}
+SCRIPTS = ("sort", "page")  # templates, on every page
+_COMMAND = re.compile(r"\bposbias( [a-z]+)+(?=[),.;])|(?<![\w-])--[a-z][a-z-]+")
 
 
 def load_study(place: Path | str) -> Study:
@@ -37,12 +58,8 @@ def load_study(place: Path | str) -> Study:
     inside = (Path(place), Path(place) / "results")
     folder = next((one for one in inside if (one / of_rows.ROWS).is_file()), None)
     if folder is None:
-        raise bad_input(
-            place,
-            wanted="a folder of results",
-            found=f"no {of_rows.ROWS}",
-            do="give the --out of a measuring command",
-        )
+        do = "give the --out of a measuring command"
+        raise bad_input(place, wanted="a folder of results", found=f"no {of_rows.ROWS}", do=do)
     measured, manifest = of_rows.load(folder), read_manifest(folder)
     by_query = (folder / of_rows.VALUES).is_file()
     values = of_rows.load_values(folder, measured) if by_query else of_rows.NO_VALUES
@@ -59,24 +76,11 @@ def verdict_of(study: Study) -> list[str]:
 
 
 class Picture(NamedTuple):
-    """A figure of rows, under its name on the page."""
+    """A figure: its name on the page, its caption, which names the image, and what draws it."""
 
     name: str
-    figure: RowFigure
-    rows: DataFrame
-
-    @property
-    def caption(self) -> str:
-        """Return the caption, which also names the image."""
-        return self.figure.caption(self.rows)
-
-    def draw(self) -> Figure:
-        """Draw the figure."""
-        return self.figure.draw(self.rows)
-
-    def svg(self) -> str:
-        """Draw the figure as an element of the page."""
-        return inline_svg(self.draw(), self.name, self.caption)
+    caption: str
+    draw: Callable[[], Figure]
 
 
 @dataclass(slots=True)
@@ -121,7 +125,7 @@ def _section(declared: RowSection, rows: DataFrame) -> Section:
     for collection, own in parts:
         tail = f"-{slug(str(collection))}" if len(parts) > 1 else ""
         section.pictures += [
-            Picture(f"{figure.name}{tail}", figure, own)
+            Picture(f"{figure.name}{tail}", figure.caption(own), partial(figure.draw, own))
             for figure in declared.figures
             if figure.there(own)
         ]
@@ -170,10 +174,8 @@ def tiles_of(study: Study) -> list[Tile]:
 
 
 def _by_question(tiles: Sequence[Tile]) -> dict[str, list[Tile]]:
-    groups: dict[str, list[Tile]] = {}
-    for tile in tiles:
-        groups.setdefault(tile.question, []).append(tile)
-    return groups
+    questions = dict.fromkeys(tile.question for tile in tiles)
+    return {asked: [tile for tile in tiles if tile.question == asked] for asked in questions}
 
 
 def _sentence(study: Study, tiles: Sequence[Tile]) -> str:
@@ -185,3 +187,108 @@ def _sentence(study: Study, tiles: Sequence[Tile]) -> str:
     lines = heads or verdict_of(study) or [""]
     line = next((one for one in lines if about in one), lines[0])
     return re.split(r"(?<=\.) (?=[A-Z“])", line)[0]
+
+
+# -- the page as one file --------------------------------------------------------------------------
+
+
+def write_page(
+    study: Study,
+    out: Path,
+    *,
+    title: str | None = None,
+    texts: bool = True,
+    overwrite: bool = False,
+) -> Path:
+    """Write one self-contained HTML page about a study, with the ``texts`` of single queries where
+    the collection is at hand. The same results give the same bytes.
+
+    Raises:
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
+    """
+    sections = build_sections(study, texts=texts)
+    summary = _rendered("summary.html", first=first_screen(study, sections))
+    body = _rendered("sections.html", sections=sections)
+    seen = unescape(re.sub(r"<[^>]*>", " ", summary + body))  # by a reader
+    page = _rendered(
+        "report.html",
+        title=title or study.title,
+        collections=", ".join(filter(None, study.rows["collection"].unique())),
+        sections=sections,
+        summary=summary,
+        body=body,
+        definitions=_definitions(seen),
+        provenance=list(_facts(study.manifest)),
+        style=_rendered("report.css", page=PAGE_COLOURS),
+        scripts=[_script(name) for name in SCRIPTS],
+        version=__version__,
+    )
+    with atomic_file(out, overwrite=overwrite) as partial:
+        partial.write_text(page, encoding="utf-8", newline="")
+    return out
+
+
+def _rendered(template: str, **values: Any) -> str:
+    return _environment().get_template(template).render(**values)
+
+
+def _definitions(seen: str) -> dict[str, str]:
+    """Return the meaning of each term that a reader sees; commas part the words of one entry."""
+    terms = dict(line.split(" | ") for line in _rendered("definitions.txt").splitlines())
+    return {
+        term: meaning
+        for term, meaning in terms.items()
+        if any(re.search(rf"\b{re.escape(word)}", seen, re.I) for word in term.split(", "))
+    }
+
+
+def _facts(manifest: Manifest) -> Iterator[tuple[str, str, bool]]:
+    """Yield what made results, as (name, value, whether it is code)."""
+    yield "Command", manifest.command, True
+    for name, value in manifest.settings.items():
+        yield name.replace("_", " ").capitalize(), any_value(value), False
+    if manifest.seed is not None:
+        yield "Seed", str(manifest.seed), False
+    for item in manifest.inputs:
+        shown = f"{input_name(item.path)} (checksum {item.checksum[:16]}…)"
+        yield f"Input: {item.role}", shown, True
+    for note in manifest.notes:
+        yield "Decision", note, False
+    if manifest.licence:
+        yield "Licence", manifest.licence, False
+    yield "Versions", ", ".join(f"{name} {one}" for name, one in manifest.versions.items()), False
+    yield "Provenance", any_value(dict(manifest.provenance)), False
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("positionbias.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["coded"] = _coded
+    makers = (header_groups, data_link, inline_svg)
+    environment.globals |= {maker.__name__: maker for maker in makers}
+    return environment
+
+
+def _script(name: str) -> dict[str, str]:
+    """Return a script of the page, and its hash, which alone the policy lets run."""
+    text = _rendered(f"{name}.js")
+    digest = base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
+    return {"text": text, "digest": f"sha256-{digest}"}
+
+
+def _coded(text: str) -> Markup:
+    """Return a sentence with commands and options as code, and per-cent signs at their numbers."""
+    marked = _COMMAND.sub(r"<code>\g<0></code>", str(escape(text.replace(" %", "\u00a0%"))))
+    return Markup(marked)
+
+
+def data_link(table: Table, form: str) -> str:
+    """Return a link that has a table's CSV or LaTeX in it."""
+    kind, text = ("text/csv", as_csv(table)) if form == "csv" else ("text/x-tex", as_latex(table))
+    return f"data:{kind};charset=utf-8,{quote(text)}"

@@ -14,16 +14,15 @@ from positionbias.core import rows as of_rows
 from positionbias.core.manifest import Manifest
 from positionbias.core.terminal import wrapped
 from positionbias.report.figure import RowFigure
-from positionbias.report.record import Finding
+from positionbias.report.record import Finding, Sentences, Tile
 from positionbias.report.table import RowTable, Table, as_text
-from positionbias.report.tiles import Tile
 
 SHOWN = (
     "report.answer_positions",
     "experiments.endings",
     "experiments.shown",
     "report.evaluation",
-    "report.similarity",
+    "probe.shown",
     "report.made",
     "clicks.shown",
     "audit.shown",
@@ -31,8 +30,6 @@ SHOWN = (
     "leakage.shown",
     "overlap.shown",
 )  # modules with one or several presentations, beside those of papers
-
-Sentences = Callable[[DataFrame], Sequence[str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +60,7 @@ class RowSection:
 
     anchor: str
     title: str
-    introduction: str
+    introduction: str = ""
     figures: Sequence[RowFigure] = ()
     tables: Sequence[RowTable] = ()
     folded: Sequence[RowTable] = ()

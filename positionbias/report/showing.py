@@ -1,19 +1,22 @@
 """What ``core.shown.Shown`` offers, of any outcome: made of its results and of the tables and
-figures of their page.
+figures of their page. Results in a folder: loaded, as a page with tables, and as a section of a
+model's card.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from html import escape
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 import pandas
 
 from positionbias.core import rows as of_rows
 from positionbias.core.collection import Collection
-from positionbias.core.errors import SettingError, or_closest
+from positionbias.core.errors import SettingError, bad_input, or_closest
 from positionbias.core.formatting import plural
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
@@ -23,18 +26,26 @@ from positionbias.core.manifest import (
     package_versions,
     provenance,
 )
-from positionbias.core.outcome import Judgement, Measurements, text_of
-from positionbias.core.places import Place, output_place
+from positionbias.core.outcome import (
+    REMARKS,
+    Judgement,
+    Measurements,
+    Read,
+    Written,
+    hint_written,
+    text_of,
+)
+from positionbias.core.places import Place, output_place, pasted
+from positionbias.core.progress import hint
 from positionbias.core.shown import Shown
 from positionbias.core.terminal import lines_of
 from positionbias.positions.debias import file_rows, rotation_rows
 from positionbias.positions.place import placement_rows
 from positionbias.positions.raw_files import RotatedFile
 from positionbias.positions.select import selection_rows
-from positionbias.report.html import write_page
-from positionbias.report.page import drawings_of, tables_of
+from positionbias.report.page import drawings_of, load_study, tables_of, write_page
 from positionbias.report.presentation import Study, shown_by
-from positionbias.report.table import Table, as_frame
+from positionbias.report.table import Table, as_text, save_tables
 from positionbias.text.statistics import collection_rows
 
 if TYPE_CHECKING:
@@ -46,12 +57,10 @@ TABLES, ROWS = 4, 12  # that a notebook shows, and rows of each
 
 def line_of(outcome: Shown) -> str:
     """Return an outcome's class, its path, name or command, and how many results it has."""
-    name = next(
-        filter(None, (getattr(outcome, of, None) for of in ("path", "name", "command"))), ""
-    )
-    rows = rows_of(outcome)
+    names = (getattr(outcome, name, None) for name in ("path", "name", "command"))
+    name, rows = next(filter(None, names), ""), rows_of(outcome)
     named = f"{str(name)!r}, " * bool(name)
-    return f"{type(outcome).__name__}({named}{plural(0 if rows is None else len(rows), 'row')})"
+    return f"{type(outcome).__name__}({named}{plural(len(rows), 'row')})"
 
 
 def html_of(outcome: Shown) -> str:
@@ -82,16 +91,6 @@ def _table_html(table: Table) -> str:
     )
 
 
-def frames_of(study: Study) -> dict[str, pandas.DataFrame]:
-    """Return every table of the page about a study, by name, with unrounded values."""
-    return {name: as_frame(table) for name, table in tables_of(study).items()}
-
-
-def figures_of(study: Study) -> dict[str, Figure]:
-    """Return every figure of the page by its name."""
-    return {name: draw() for name, draw in drawings_of(study).items()}
-
-
 def figure_of(study: Study, name: str | None) -> Figure:
     """Return the figure of the page with this name, or the first.
 
@@ -114,16 +113,16 @@ def figure_of(study: Study, name: str | None) -> Figure:
 
 def save(outcome: Shown, out: Place, *, overwrite: bool) -> Path:
     """Write the results as a folder."""
-    place, study = output_place(out), _with_results(outcome, out, "save")
+    study = _with_results(outcome, out, "save")
     values = None if study.values.empty else study.values
-    of_rows.save(place, study.rows, study.manifest, values, overwrite=overwrite)
-    return place
+    of_rows.save(study.place, study.rows, study.manifest, values, overwrite=overwrite)
+    return study.place
 
 
 def report(outcome: Shown, out: Place, *, texts: bool, overwrite: bool) -> Path:
     """Write the page of the results."""
     study = _with_results(outcome, out, "report")
-    return write_page(study, output_place(out), texts=texts, overwrite=overwrite)
+    return write_page(study, study.place, texts=texts, overwrite=overwrite)
 
 
 def _with_results(outcome: Shown, out: Place, what: str) -> Study:
@@ -141,11 +140,8 @@ def _with_results(outcome: Shown, out: Place, what: str) -> Study:
     return study
 
 
-COUNTED = {  # a command that makes collections -> what it counted
-    "debias": rotation_rows,
-    "select": selection_rows,
-    "place": placement_rows,
-}
+# a command that makes collections -> what it counted
+COUNTED = {"debias": rotation_rows, "select": selection_rows, "place": placement_rows}
 
 
 def study_of(outcome: Any, place: Path = Path()) -> Study:
@@ -154,31 +150,25 @@ def study_of(outcome: Any, place: Path = Path()) -> Study:
 
     An artefact is the input of its results; all else is as in its manifest.
     """
-    manifest = (
-        outcome.manifest(place)
-        if isinstance(outcome, Measurements)
-        else _manifest_of_artefact(outcome, place)
-    )
-    rows, values = rows_of(outcome), getattr(outcome, "values", None)
-    return Study(
-        manifest,
-        of_rows.frame([]) if rows is None else rows,
-        of_rows.NO_VALUES if values is None else values,
-        place,
-    )
+    if isinstance(outcome, Measurements):
+        manifest = outcome.manifest(place)
+    else:
+        manifest = _manifest_of_artefact(outcome, place)
+    values = getattr(outcome, "values", None)
+    return Study(manifest, rows_of(outcome), of_rows.NO_VALUES if values is None else values, place)
 
 
-def rows_of(outcome: Any) -> pandas.DataFrame | None:
-    """Return the rows of what an operation gave back, of a collection what its manifest counts;
-    None where it has none.
+def rows_of(outcome: Any) -> pandas.DataFrame:
+    """Return the rows of what an operation gave back, if any; of a collection what its manifest
+    counts.
     """
     if isinstance(outcome, Collection):
         # what the command that made it counted, else what it holds
         return COUNTED.get(outcome.manifest.command, collection_rows)(outcome)
     if isinstance(outcome, RotatedFile):
         return file_rows(outcome)
-    rows: pandas.DataFrame | None = getattr(outcome, "rows", None)
-    return rows
+    rows = getattr(outcome, "rows", None)
+    return of_rows.frame([]) if rows is None else rows
 
 
 def _manifest_of_artefact(outcome: Any, place: Path) -> Manifest:
@@ -187,22 +177,96 @@ def _manifest_of_artefact(outcome: Any, place: Path) -> Manifest:
     if path is not None and (made := manifest_if_any(path)) is not None:
         inputs = (input_ref(made.kind, path, made.checksum, artefact=place),)
         return replace(made, kind="results", inputs=inputs, content={}, files=None)
-    rows = rows_of(outcome)
-    names = [] if rows is None else list(rows["collection"])
-    name = path.name if path is not None else next(iter(names), "")
+    name = path.name if path is not None else next(iter(rows_of(outcome)["collection"]), "")
     return Manifest("results", name, "", versions=package_versions(), provenance=provenance())
 
 
 def json_of(outcome: Any) -> JsonObject:
     """Return what an operation gave back as one JSON object: a judgement's own, and its rows."""
     own = dict(outcome.to_json()) if isinstance(outcome, Judgement) else {}
-    if (rows := rows_of(outcome)) is not None:
+    if not (rows := rows_of(outcome)).empty:
         own["rows"] = of_rows.records(rows)
     return own
 
 
 def text_of_rows(outcome: Any) -> str:
     """Return the tables and sentences of an outcome's rows."""
-    rows = rows_of(outcome)
-    assert rows is not None
-    return "\n\n".join(shown.as_text(own) for shown, own in shown_by(rows))
+    return "\n\n".join(shown.as_text(own) for shown, own in shown_by(rows_of(outcome)))
+
+
+# -- results in a folder ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Page(Written):
+    """A report, its results, and all its tables by name; as text, those that are not folded."""
+
+    tables: dict[str, Table] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(as_text, self._tables()))
+
+
+def page_of(
+    folder: Path,
+    out: Path,
+    tables: Place | None = None,
+    *,
+    title: str | None = None,
+    texts: bool = True,
+    overwrite: bool,
+) -> Page:
+    """Write the page about a folder of results, and its tables where a place is given; say so."""
+    study = load_study(folder)
+    path = write_page(study, out, title=title, texts=texts, overwrite=overwrite)
+    page = Page(path, tables_of(study), rows=None if study.rows.empty else study.rows)
+    hint_written(path)
+    if tables is not None:
+        save_tables(page.tables, Path(tables), overwrite=overwrite)
+        hint(f"{len(page.tables)} tables written to {pasted(tables)} (CSV and LaTeX)")
+    return page
+
+
+def load_results(place: Path, kinds: Mapping[str, type[Measurements]]) -> Measurements:
+    """Read a folder of results as what their command gives back, ``Measurements`` unless ``kinds``
+    says otherwise.
+
+    Raises:
+        InputError: a folder without results, or with damaged ones.
+    """
+    study = load_study(place)
+    made = study.manifest
+    rows: dict[str, Any] = {} if study.rows.empty else {"rows": study.rows, "values": study.values}
+    same = ("command", "settings", "seed", "licence", "notes", "content")
+    return kinds.get(made.command, Measurements)(
+        **{name: getattr(made, name) for name in same},
+        **rows,
+        name=study.title,
+        read=[Read(item.role, place / item.path, item.checksum) for item in made.inputs],
+        remarks=made.content_as(tuple[str, ...], REMARKS, ()),
+        loaded=replace(made, files=None),
+    )
+
+
+def card_section(folder: Path, model: Manifest) -> str:
+    """Return a section of a model card with results of this model, as their command printed them.
+
+    Raises:
+        InputError: they are of other models.
+    """
+    study = load_study(folder)
+    models = [item.checksum for item in study.manifest.inputs if item.role == "model"]
+    systems = set(study.rows["model"])
+    same = not models or model.checksum in models
+    if model.name not in systems or not same:
+        names = ", ".join(sorted(filter(None, systems)))
+        raise bad_input(
+            folder,
+            wanted=f"results of the model {model.name}",
+            found=f"those of {names}{'' if same else ' of other weights'}",
+            do="measure this checkpoint",
+        )
+    with lines_of(None):  # the same card from every terminal, and no column left out
+        text = "\n\n".join(shown.as_text(rows) for shown, rows in study.shown)
+    command = study.manifest.command.capitalize()
+    return f"## {command}: {study.manifest.name}\n\n{indent(text, '    ')}"

@@ -6,14 +6,11 @@ import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pandas import DataFrame, MultiIndex
-from rich.console import Console
-from rich.table import Table as Drawn
-from rich.text import Text
 
 from positionbias.core.csv_cells import write_rows
 from positionbias.core.formatting import (
@@ -152,8 +149,7 @@ class Value:
         if row is None or shown is None or shown != shown:
             return Cell(MISSING)
         own = self.show == "value"
-        form: str = getattr(row, "form", "") if own else ""
-        form = form or self.form
+        form: str = (getattr(row, "form", "") if own else "") or self.form
         if form in (",", "p"):
             return Cell(as_form(shown, form), int(shown) if form == "," else shown)
         letters = ""
@@ -250,7 +246,7 @@ def _texts(table: Table) -> list[list[str]]:
     """
     texts, above = [], [""] * table.stub
     for row in table.rows:
-        own = [cell.text for cell in row]
+        own = [_one_line(cell.text) for cell in row]
         same = 0
         while same < table.stub - 1 and own[same] == above[same]:
             same += 1
@@ -269,21 +265,16 @@ def as_text(table: Table) -> str:
     if _width(table) > width and any(cell.near for row in table.rows for cell in row):
         rows = [[cell._replace(text=cell.near or cell.text) for cell in row] for row in table.rows]
         table, notes = replace(table, rows=rows), [*notes, LARGER_SIDE]
-    every = list(range(len(table.columns)))
-    kept = list(every)
-    for at in reversed(every):
+    kept = list(range(len(table.columns)))
+    for at in reversed(kept[:]):
         if table.columns[at].wide and _width(table.only(kept)) > width:
             kept.remove(at)
-    if left_out := len(every) - len(kept):
+    if left_out := len(table.columns) - len(kept):
         shows = "it" if left_out == 1 else "them"
         notes.append(f"{plural(left_out, 'column')} left out; COLUMNS=300 shows {shows}.")
     parts = "\n\n".join("\n".join(_lines(part, width)) for part in _parts(table.only(kept), width))
-    title, below = (
-        wrap(_one_line(table.title), width),
-        [wrap(_one_line(note), width) for note in notes],
-    )
-    blocks = ["\n".join(title), parts, "\n".join(line for note in below for line in note)]
-    return "\n\n".join(filter(None, blocks))
+    title, *below = ("\n".join(wrap(_one_line(text), width)) for text in (table.title, *notes))
+    return "\n\n".join(filter(None, [title, parts, "\n".join(below)]))
 
 
 def _one_line(text: str) -> str:
@@ -311,8 +302,8 @@ def _sizes(table: Table) -> list[tuple[int, int]]:
     """Return each column's width, and the least that splits no number and no heading's word."""
     sizes, rows = [], _texts(table)
     for at, column in enumerate(table.columns):
-        heading, texts = _one_line(column.full_name), [_one_line(row[at]) for row in rows]
-        body = max(map(shown_width, texts), default=0)
+        heading = _one_line(column.full_name)
+        body = max((shown_width(row[at]) for row in rows), default=0)
         least = max(map(shown_width, words_of(heading)))
         least = max(least, body if column.numeric else min(body, NARROW))
         sizes.append((max(body, shown_width(heading)), least))
@@ -324,18 +315,19 @@ def _lines(table: Table, width: int) -> Iterator[str]:
     while sum(widths) + len(GAP) * (len(widths) - 1) > width and widths != least:
         wrapping = [at for at in range(len(widths)) if widths[at] > least[at]]
         widths[max(wrapping, key=widths.__getitem__)] -= 1
-    drawn = Drawn(box=None, pad_edge=False, header_style="")
-    for column, size in zip(table.columns, widths, strict=True):
-        heading = Text("\n".join(wrap(_one_line(column.full_name), size)), no_wrap=True)
-        drawn.add_column(heading, justify="right" if column.numeric else "left", width=size)
-    for row in [["─" * size for size in widths], *_texts(table)]:
-        cells = zip(row, widths, strict=True)
-        wrapped = ("\n".join(wrap(_one_line(text), size)) for text, size in cells)
-        drawn.add_row(*(Text(text, no_wrap=True) for text in wrapped))
-    console = Console(width=ANY_WIDTH, color_system=None, legacy_windows=False)
-    with console.capture() as printed:
-        console.print(drawn)
-    return (line.rstrip(" ") for line in printed.get().rstrip("\n").split("\n"))
+    headings = [_one_line(column.full_name) for column in table.columns]
+    for row in [headings, ["─" * size for size in widths], *_texts(table)]:
+        cells = list(map(wrap, row, widths))
+        if row is headings:  # they stand on the rule
+            most = max(map(len, cells))
+            cells = [[*[""] * (most - len(lines)), *lines] for lines in cells]
+        for parts in zip_longest(*cells, fillvalue=""):
+            yield GAP.join(map(_padded, parts, widths, table.columns)).rstrip(" ")
+
+
+def _padded(text: str, size: int, column: Column) -> str:
+    room = " " * (size - shown_width(text))
+    return f"{room}{text}" if column.numeric else f"{text}{room}"
 
 
 def as_frame(table: Table) -> DataFrame:

@@ -51,17 +51,17 @@ class Verification(Judgement):
 
     def __str__(self) -> str:
         lines = []
-        for one in self.artefacts:
-            more = f" ({one.strange:,} files more than its manifest names)" if one.strange else ""
-            size = f"{one.files:>5,} files {one.bytes / 1e6:>10,.1f} MB"
-            state = "damaged" if one.fault else "whole"
-            lines.append(f"{state:<11} {one.kind:<14} {size}  {one.path}{more}")
-            lines += [f"    {one.fault}"] if one.fault else []
+        for item in self.artefacts:
+            more = f" ({item.strange:,} files more than its manifest names)" * bool(item.strange)
+            size = f"{item.files:>5,} files {item.bytes / 1e6:>10,.1f} MB"
+            state = "damaged" if item.fault else "whole"
+            lines += [f"{state:<11} {item.kind:<14} {size}  {item.path}{more}"]
+            lines += [f"    {item.fault}"] * bool(item.fault)
         return "\n".join(lines)
 
     def to_json(self) -> JsonObject:
         """Return what was found of each artefact."""
-        return {"artefacts": [{**asdict(one), "path": str(one.path)} for one in self.artefacts]}
+        return {"artefacts": [{**asdict(item), "path": str(item.path)} for item in self.artefacts]}
 
     def check(self) -> None:
         """Refuse artefacts that are damaged.
@@ -69,7 +69,7 @@ class Verification(Judgement):
         Raises:
             InputError: at least one is.
         """
-        if damaged := sum(bool(found.fault) for found in self.artefacts):
+        if damaged := sum(bool(item.fault) for item in self.artefacts):
             raise InputError(
                 f"wanted {len(self.artefacts):,} artefacts as they were written; found {damaged:,} "
                 "damaged; restore them from a copy, or make them again"
@@ -83,17 +83,12 @@ def manifests_in(path: Path) -> Sequence[Path]:
     Raises:
         InputError: no such path, or no manifest of ours.
     """
-    if not path.exists():
-        do = near_file(path, "check the path")
-        wanted = "an artefact, or a folder of some"
-        raise bad_input(path, wanted=wanted, found="nothing there", do=do)
     if path.is_dir():
         named = {
-            Path(place, name)
-            for place, folders, files in os.walk(path)
-            for name in (*folders, *files)  # broken links and folders too
-            if name == MANIFEST or name.endswith(f".{MANIFEST}")
-            if not any(part.startswith(".") for part in Path(place, name).relative_to(path).parts)
+            place
+            for place in path.rglob(f"*{MANIFEST}")  # broken links and folders too
+            if place.name == MANIFEST or place.name.endswith(f".{MANIFEST}")
+            if not any(part.startswith(".") for part in place.relative_to(path).parts)
         }
     else:
         named = {beside for beside in [manifest_path(path)] if os.path.lexists(beside)}
@@ -105,7 +100,8 @@ def manifests_in(path: Path) -> Sequence[Path]:
     }
     if not ours:
         what = f"a {MANIFEST} of something else" if named else f"no {MANIFEST}"
-        raise bad_input(path, wanted="an artefact of posbias", found=what, do="check the path")
+        found, do = what if path.exists() else "nothing there", near_file(path, "check the path")
+        raise bad_input(path, wanted="an artefact of posbias", found=found, do=do)
     for manifest in sorted(named - ours - owners):
         remark(f"{manifest}: not a manifest of posbias; what it stands for is not compared")
     return sorted(ours | owners)
@@ -131,15 +127,15 @@ def verify(manifest: Path) -> Verified:
         record = read_manifest_file(manifest)
     except InputError as error:
         return Verified(path, "", 0, 0, strange=0, fault=str(error))
-    files, fault, strange = record.files or {}, "", 0
+    files, strange = record.files or {}, 0
+    size = sum(seal.bytes for seal in files.values())
     try:
         check_whole(manifest, record)
         if path.is_dir():
             strange = len(unnamed_files(path, files))
     except InputError as error:
-        fault = str(error)
-    size = sum(seal.bytes for seal in files.values())
-    return Verified(path, record.kind, len(files), size, strange, fault)
+        return Verified(path, record.kind, len(files), size, strange, str(error))
+    return Verified(path, record.kind, len(files), size, strange, "")
 
 
 def verify_all(places: Sequence[Path]) -> Verification:
@@ -149,6 +145,5 @@ def verify_all(places: Sequence[Path]) -> Verification:
         InputError: no artefact at one of them.
     """
     manifests = [manifest for place in places for manifest in manifests_in(place)]
-    return Verification(
-        [verify(manifest) for manifest in track(manifests, "verifying", unit="artefacts")]
-    )
+    tracked = track(manifests, "verifying", unit="artefacts")
+    return Verification([verify(manifest) for manifest in tracked])

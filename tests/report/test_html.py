@@ -18,8 +18,7 @@ import pytest
 from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.rows import save
 from positionbias.report.figure import SERIES, Colour
-from positionbias.report.html import PAGE_COLOURS, write_page
-from positionbias.report.page import load_study, tables_of
+from positionbias.report.page import PAGE_COLOURS, load_study, tables_of, write_page
 from positionbias.report.table import as_csv
 
 from . import invented, invented_audit

@@ -10,7 +10,7 @@ from positionbias.positions.histogram import PositionFigure, PositionHistogram
 from positionbias.positions.measured import histogram_rows
 from positionbias.report import answer_positions
 from positionbias.report.presentation import Presentation
-from positionbias.report.tiles import Answered, Tone
+from positionbias.report.record import Answered, Tone
 
 
 def plain(text: str) -> str:

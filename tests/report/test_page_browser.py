@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from positionbias.report.figure import MUTED
-from positionbias.report.html import PAGE_COLOURS, write_page
-from positionbias.report.page import load_study
+from positionbias.report.page import PAGE_COLOURS, load_study, write_page
 from tests.pooling.simulated_files import measured_pool
 
 from . import invented, invented_audit

@@ -13,7 +13,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from positionbias.experiments import endings
-from positionbias.report import answer_positions, similarity
+from positionbias.probe import shown as similarity
+from positionbias.report import answer_positions
 from positionbias.report.figure import (
     RowFigure,
     inline_svg,

@@ -13,9 +13,8 @@ from positionbias.core.records import Interval
 from positionbias.core.rows import Collected
 from positionbias.report.figure import Forest, Histogram, Lines, Mark, Scatter
 from positionbias.report.presentation import Presentation
-from positionbias.report.record import Finding, records_of, said
+from positionbias.report.record import Answer, Answered, Finding, Question, records_of, said
 from positionbias.report.table import RowTable, Value
-from positionbias.report.tiles import Answer, Answered, Question
 
 
 def plain(text: str) -> str:

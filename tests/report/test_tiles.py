@@ -11,7 +11,7 @@ from positionbias.audit.shown import SHOWN
 from positionbias.audit.systems import RERANKER
 from positionbias.audit.verdict import ALONE
 from positionbias.report.page import MOST_TILES, load_study, tiles_of
-from positionbias.report.tiles import (
+from positionbias.report.record import (
     Answered,
     Tile,
     Tone,

@@ -21,9 +21,8 @@ from positionbias.papers.leakage import (
 )
 from positionbias.report.figure import Lines
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.record import Finding, records_of, said
+from positionbias.report.record import Answer, Answered, Finding, Question, records_of, said
 from positionbias.report.table import DOUBTFUL, MARK, RowTable, Value, where_printed
-from positionbias.report.tiles import Answer, Answered, Question
 
 PRINTED = (
     f"Published: {PAPER}; its marks are by Student's paired t-test. Ours is another experiment, "
@@ -135,6 +134,7 @@ SIZES_FIGURE = Lines(
     below="Training instances",
     side=HEADLINE,
     log=True,
+    one_scale=True,
 )
 
 

@@ -11,9 +11,8 @@ from positionbias.pooling.kinds import Contrast, KindAnswer
 from positionbias.pooling.verdict import SURE, RunAnswer
 from positionbias.report.figure import Forest, Lines, Mark, Scatter
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.record import Finding, records_of, said
+from positionbias.report.record import Answer, Answered, Finding, Question, records_of, said
 from positionbias.report.table import RowTable, Value
-from positionbias.report.tiles import Answer, Answered, Question
 
 UNDER = {"measure": "Measure", "pool": "Pools", "kind": "Test systems"}
 FOUND = "measure == 'relevant documents'"

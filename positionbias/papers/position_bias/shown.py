@@ -42,14 +42,22 @@ from positionbias.papers.position_bias import (
 from positionbias.positions.histogram import POINTS, Beside
 from positionbias.positions.measured import ANSWERS
 from positionbias.probe.measured import MATS
+from positionbias.probe.shown import SECTION as SIMILARITY
 from positionbias.report.answer_positions import OUTCOMES
 from positionbias.report.answer_positions import SECTION as PLACES
 from positionbias.report.figure import Forest, Mark
 from positionbias.report.presentation import Presentation, RowSection
-from positionbias.report.record import Finding, Record, bounds_of, records_of, said
-from positionbias.report.similarity import SECTION as SIMILARITY
+from positionbias.report.record import (
+    Answer,
+    Answered,
+    Finding,
+    Question,
+    Record,
+    bounds_of,
+    records_of,
+    said,
+)
 from positionbias.report.table import DOUBTFUL, MARK, RowTable, Value, where_printed
-from positionbias.report.tiles import Answer, Answered, Question
 
 PRINTED = f"Published: {PAPER}. Ours is another experiment, not a repetition of it."
 MODELS = "role == 're-ranker'"

@@ -120,6 +120,7 @@ DEPTH_FIGURE = Lines(
     below="Candidates of BM25 that are re-ranked",
     side=HEADLINE,
     log=True,
+    one_scale=True,
     tall=2.5,
 )
 

@@ -13,8 +13,7 @@ from positionbias.papers.contamination.measured import measure_contamination
 from positionbias.papers.contamination.shown import (
     SHOWN,
 )
-from positionbias.report.html import write_page
-from positionbias.report.page import load_study, tables_of
+from positionbias.report.page import load_study, tables_of, write_page
 from positionbias.report.table import Table
 
 from .contaminating import TEACHER, contaminated_study

@@ -24,8 +24,7 @@ from positionbias.papers.leakage import (
 )
 from positionbias.papers.leakage.measured import PUBLISHED
 from positionbias.papers.leakage.shown import SHOWN, SIZES_FIGURE
-from positionbias.report.html import write_page
-from positionbias.report.page import load_study, tables_of
+from positionbias.report.page import load_study, tables_of, write_page
 from positionbias.report.table import Table, as_csv, as_latex, as_text
 
 VARIANTS = ("no leakage", "MSM leakage", "test leakage")

@@ -26,9 +26,8 @@ from positionbias.papers.position_bias.shown import (
     REMEDY_TABLE,
     SHOWN,
 )
-from positionbias.report.record import Finding
+from positionbias.report.record import Answered, Finding
 from positionbias.report.table import RowTable
-from positionbias.report.tiles import Answered
 
 NDCG = "nDCG@10"
 Row = dict[str, Any]

@@ -13,8 +13,7 @@ from positionbias.evaluation.records import Facts
 from positionbias.experiments.measured import system_cells
 from positionbias.papers.tripclick.measured import measure_tripclick
 from positionbias.papers.tripclick.shown import SHOWN
-from positionbias.report.html import write_page
-from positionbias.report.page import load_study, tables_of
+from positionbias.report.page import load_study, tables_of, write_page
 from positionbias.report.table import Table
 
 from .made_up import CAT, ORIGINAL, TK, TOGETHER, made_up
