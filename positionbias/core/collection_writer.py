@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -34,7 +33,6 @@ from positionbias.core.shards import (
     checksum_text,
     encoded_batches,
     rows_checksum,
-    write_rows,
     write_shard,
 )
 from positionbias.core.split_tables import SplitFacts, qrels_kind, schema_of, table_path
@@ -77,10 +75,17 @@ class CollectionWriter:
         small enough for memory. A shard ends with the batch that brings it to 65,536 passages or
         16 MiB.
         """
-        stream = (batch for batch in batches if batch[0])
-        for first in stream:
-            path = self.shard_path(self._shards)
-            self._add(write_rows(path, PASSAGES, _of_a_shard(first, stream)))
+        writer, size = None, 0
+        for ids, texts in batches:
+            if ids:
+                writer = writer or RowWriter(self.shard_path(self._shards), PASSAGES)
+                writer.add((ids, texts))
+                size += sum(map(len, texts))
+                if writer.count >= SHARD_PASSAGES or size >= SHARD_BYTES:
+                    self._add(writer.close())
+                    writer, size = None, 0
+        if writer is not None:
+            self._add(writer.close())
 
     def add_shards(
         self,
@@ -264,16 +269,6 @@ class CollectionWriter:
     def passages(self) -> int:
         """The number of passages written so far."""
         return self._passages.count
-
-
-def _of_a_shard(first: Texts, following: Iterator[Texts]) -> Iterator[Texts]:
-    """Yield the batches of one shard."""
-    passages = size = 0
-    for batch in chain([first], following):
-        yield batch
-        passages, size = passages + len(batch[0]), size + sum(map(len, batch[1]))
-        if passages >= SHARD_PASSAGES or size >= SHARD_BYTES:
-            return
 
 
 class SplitWriter:

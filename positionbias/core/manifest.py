@@ -12,7 +12,7 @@ import json
 import os
 import platform
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
@@ -191,13 +191,8 @@ def write_manifest(path: Path | str, manifest: Manifest) -> None:
     The files are those in the folder of ``path``, or for ``FILE.manifest.json`` the file or folder
     beside it.
     """
-    path = Path(path)
-    if path.name == MANIFEST:
-        files = seal_folder(path.parent)
-    else:
-        name = path.name.removesuffix(f".{MANIFEST}")
-        file = path.with_name(name)
-        files = {name: seal_file(file)} if file.is_file() else seal_folder(file)
+    artefact = artefact_of(Path(path))
+    files = seal_folder(artefact) if artefact.is_dir() else {artefact.name: seal_file(artefact)}
     provenance = dict(manifest.provenance)
     if (job := JOB.get()) is not None:
         provenance[JOB.name] = job
@@ -292,19 +287,14 @@ def check_sizes(path: Path, manifest: Manifest) -> None:
     Raises:
         InputError: a file is missing or of another size.
     """
-    beside = path.name != MANIFEST  # the manifest of one file, whose name may have changed since
-    for name, seal in (manifest.files or {}).items():
-        file = path.parent / name
-        if beside and not file.exists():
-            file = path.with_name(path.name.removesuffix(f".{MANIFEST}"))
+    for file, seal in _sealed(path, manifest):
         try:
             fault = f"{size:,}" if (size := file.stat().st_size) != seal.bytes else ""
         except OSError as error:
             fault = error.strerror or str(error)
         if fault:
-            raise bad_input(
-                file, wanted=f"{seal.bytes:,} bytes, as its manifest says", found=fault, do=AGAIN
-            )
+            wanted = f"{seal.bytes:,} bytes, as its manifest says"
+            raise bad_input(file, wanted=wanted, found=fault, do=AGAIN)
 
 
 def check_whole(path: Path, manifest: Manifest) -> None:
@@ -313,10 +303,15 @@ def check_whole(path: Path, manifest: Manifest) -> None:
     Raises:
         InputError: one is missing, or differs.
     """
-    check_sizes(path, manifest)
+    for file, seal in _sealed(path, manifest):
+        check_file(file, seal)
+
+
+def _sealed(path: Path, manifest: Manifest) -> Iterator[tuple[Path, FileSeal]]:
+    """Yield the files that a manifest names, or the one beside it, whose name may have changed."""
     artefact = artefact_of(path)
     for name, seal in (manifest.files or {}).items():
-        check_file(artefact / name if artefact.is_dir() else artefact, seal)
+        yield artefact / name if path.name == MANIFEST else artefact, seal
 
 
 def artefact_of(manifest: Path) -> Path:

@@ -4,13 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
 
-from positionbias.core.arrays import damaged_heads
 from positionbias.core.errors import bad_input
 from positionbias.core.seal import verified
 from positionbias.dense.nearest import Block
+
+
+def mapped_array(path: Path) -> np.ndarray:
+    """Map the array of a file; a header that claims more than the file holds allocates nothing, and
+    objects are refused.
+
+    Raises:
+        ValueError, EOFError, OSError: no whole array.
+    """
+    try:
+        return np.load(path, mmap_mode="r")
+    except (SyntaxError, TokenError) as error:  # of Python's parser, with which numpy reads headers
+        raise ValueError(f"a head that cannot be read ({error})") from error
 
 
 def stored_blocks(paths: Sequence[Path | str], rows: int = 16_384) -> Iterator[Block]:
@@ -26,9 +39,7 @@ def stored_blocks(paths: Sequence[Path | str], rows: int = 16_384) -> Iterator[B
     first = 0
     for path in map(Path, paths):
         try:
-            with damaged_heads():
-                # reads only the header, and refuses objects
-                mapped = np.lib.format.open_memmap(verified(path), mode="r")
+            mapped = mapped_array(verified(path))
         except (OSError, ValueError, EOFError) as error:
             raise bad_input(
                 path,

@@ -23,7 +23,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pandas import DataFrame
 
-from positionbias.core.arrays import mapped_array
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import refuse_links
@@ -35,7 +34,7 @@ from positionbias.core.shards import ArrowFiles, check_count
 from positionbias.core.shown import Shown
 from positionbias.core.splitter import remark_other_splitter
 from positionbias.dense.nearest import Block
-from positionbias.dense.vector_blocks import stored_blocks
+from positionbias.dense.vector_blocks import mapped_array, stored_blocks
 from positionbias.engine.per_process import PerProcess
 from positionbias.models.checkpoint import Checkpoint, shape_of
 

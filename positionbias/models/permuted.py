@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-from positionbias.core.arrays import as_array
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.seeds import key64
+from positionbias.models.protocols import as_array
 
 Score = Callable[[str, list[str]], Any]
 

@@ -327,3 +327,17 @@ def pad_rows(rows: Sequence[Tokens | np.ndarray], padding: int = 0) -> Tensor:
     for index, row in enumerate(rows):
         out[index, : len(row)] = row
     return torch.from_numpy(out)
+
+
+def as_array(given: Any) -> np.ndarray:
+    """Convert a tensor, or a list of tensors or numbers, to an array; uneven rows give an array of
+    objects.
+    """
+    if isinstance(given, list | tuple) and given and all(hasattr(item, "detach") for item in given):
+        given = [as_array(item) for item in given]
+    if hasattr(given, "detach"):  # a tensor, perhaps with gradients, on a GPU, or in bfloat16
+        given = given.detach().cpu().float().numpy()
+    try:
+        return np.asarray(given)
+    except ValueError:  # rows of uneven length
+        return np.array([None])

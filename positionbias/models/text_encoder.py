@@ -15,10 +15,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from positionbias.core.arrays import as_array
 from positionbias.core.errors import InputError, PositionBiasError, TextError, where_raised
 from positionbias.models.prompts import Prompts
-from positionbias.models.protocols import UNKNOWN_ROOM
+from positionbias.models.protocols import UNKNOWN_ROOM, as_array
 
 AT_ONCE = 256  # texts in one call [decision]
 SAME = 0.01  # share of a vector's length: smaller changes between calls are rounding [decision]

@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from positionbias.core.arrays import as_array
 from positionbias.core.errors import InputError, PositionBiasError, naming_text, where_raised
 from positionbias.core.progress import Progress, say
 from positionbias.core.run import Run
 from positionbias.engine.ahead import ahead, at_once
-from positionbias.models.protocols import ServedScorer, TextScorer
+from positionbias.models.protocols import ServedScorer, TextScorer, as_array
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.query_blocks import distinct_texts, query_blocks
 from positionbias.ranking.scored import PassageTexts, Scored
