@@ -27,8 +27,9 @@ from measuring import hardware, kept_part, result_place
 from pandas import DataFrame, Series
 from statsmodels.stats.proportion import proportion_confint
 
-from positionbias.contamination.suspect import MARGIN, Excess, excess_of, simulated_rates
+from positionbias.contamination.suspect import MARGIN
 from positionbias.core.seeds import generator
+from positionbias.evaluation.single_case import Excess, excess_of, simulated_rates
 
 ALPHA, TRIALS, PRINTED = 0.05, 1_000, 50
 EFFECTS = (0.0, 0.02, 0.05, 0.1)

@@ -1,16 +1,6 @@
 """Test whether a model is suspiciously good on queries that it may have been trained on, compared
-with queries that it cannot have seen.
-
-With D = mean(seen) − mean(other) of a system's measure, and k controls (trainings of the model's
-configuration known to be clean),
-
-    excess = D_model − mean D_control,      t = excess / (s · √(1 + 1/k))
-
-s is the deviation of D among the controls. A clean model is one more training, so p is exact for
-any queries (Crawford and Howell 1998). A second p is over clusters of queries, by the jackknife's
-standard error: it tests whether the excess holds on similar queries, for a model that differs from
-its controls in more than its seed. The larger p and the wider interval count [decision]. All models
-of a call are one family (Holm).
+with queries that it cannot have seen and with controls, clean trainings of its configuration
+(``evaluation.single_case``). All models of a call are one family (Holm).
 
 The answer is *suspicious* if a corrected p is at most 0.05; *not suspicious* if the interval lies
 below ``MARGIN``; else *cannot tell*, as with fewer than two controls, or without any spread.
@@ -18,21 +8,37 @@ below ``MARGIN``; else *cannot tell*, as with fewer than two controls, or withou
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from dataclasses import asdict, replace
 from enum import StrEnum
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any
 
-import numpy as np
 import pandas
-from pandas import DataFrame, Series
-from scipy.special import stdtr, stdtrit
+from pandas import DataFrame
 
-from positionbias.contamination.settings import SuspectSettings
-from positionbias.core.records import Interval
+from positionbias.contamination.settings import Suspects, SuspectSettings
+from positionbias.core.collection import Collection, find_collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.inputs import CollectionLike
+from positionbias.core.outcome import Measurements, Read
+from positionbias.core.places import Place, input_place
+from positionbias.core.records import Interval, Qrel
 from positionbias.core.rows import Collected
-from positionbias.core.seeds import generator
-from positionbias.evaluation.clustered import clustered_mean, family_wise, joined_error
+from positionbias.core.run import Run, find_run
+from positionbias.evaluation.clustered import family_wise
+from positionbias.evaluation.depth import apply_depth
+from positionbias.evaluation.evaluate import check_run
+from positionbias.evaluation.measures import parse_measure, per_query
+from positionbias.evaluation.significance import clusters_by_passage
+from positionbias.evaluation.single_case import (
+    Excess,
+    Obstacle,
+    differences,
+    excess_of,
+    simulated_rates,
+)
+from positionbias.ranking.config import Computing
 
 MARGIN = 0.05  # the smallest excess of interest, in the measure [decision]
 EFFECTS = {
@@ -42,8 +48,6 @@ EFFECTS = {
     "power at a large excess": 0.1,
 }
 ALPHA = 0.05  # of the one-sided p, corrected for all models of a call
-DRAWS = 10_000
-_NOTHING = 1e-9  # rounding error of a deviation of differences
 
 
 class Suspected(StrEnum):
@@ -54,86 +58,108 @@ class Suspected(StrEnum):
     UNKNOWN = "cannot tell"
 
 
-class Obstacle(StrEnum):
-    """Reasons why an excess is undefined."""
+def suspect_systems(
+    collection: CollectionLike, suspects: Suspects, computing: Computing, settings: SuspectSettings
+) -> Measurements:
+    """Compare models with controls on queries that they may have seen, and on others."""
+    settings = replace(settings, measure=str(parse_measure(settings.measure)))
+    opened, splits = find_collection(collection), (suspects.split, suspects.fresh)
+    qrels = {split: opened.qrels(split) for split in splits}
+    queries = pandas.concat([_queries(split, judgements) for split, judgements in qrels.items()])
+    if both := queries.index[queries.index.duplicated()].tolist():
+        raise InputError(
+            f"--fresh: wanted queries that are not in {splits[0]!r}; found {len(both):,} that are, "
+            f"the first {both[0]!r}; give other queries"
+        )
+    read = [Read("collection", opened.path, opened.checksum)]
+    read += [Read.file("candidates", input_place(name)) for name in suspects.candidates]
+    runs, rankings = list(map(find_run, suspects.candidates)), dict[tuple[str, str], list[Run]]()
+    candidates = _joined(runs) if runs else None
+    for role, names in (("model", suspects.models), ("control", suspects.controls)):
+        for name in names:
+            run, source = _ranked(name, role, opened, suspects, candidates, computing)
+            rankings.setdefault((run.name, role), []).append(run)
+            read.append(source)
+    if len({name for name, _ in rankings}) < len(rankings):
+        raise SettingError(
+            "--model, --control: wanted a name for each; found "
+            f"{', '.join(name for name, _ in rankings)}; rename folders or the tags of runs"
+        )
+    systems: dict[str, dict[str, dict[str, float]]] = {"model": {}, "control": {}}
+    for (name, role), parts in rankings.items():
+        run = _joined(parts)
+        check_run(run, opened, suspects.split)
+        lacking = set(splits).difference(queries["subset"][queries.index.isin(list(run))])
+        if lacking:
+            raise InputError(
+                f"run {name!r}: wanted rankings of the judged queries of {min(lacking)!r}; found "
+                "none; give those of each split, with the same tag"
+            )
+        values = per_query(run, chain(*qrels.values()), [settings.measure])
+        systems[role][name] = values[settings.measure]
+    models, controls = (DataFrame(values, index=queries.index) for values in systems.values())
+    common = {"study": "contamination suspect", "collection": opened.name, "split": splits[0]}
+    made = Collected(common, ("seen", "other"))
+    suspicion_rows(made, models, controls, queries, settings)
+    return Measurements(
+        rows=made.rows,
+        values=made.values,
+        command="contamination suspect",
+        settings={**asdict(settings), "splits": list(splits)},
+        read=read,
+        seed=settings.seed,
+        packages=("ir_measures", "numpy", "scipy"),
+    )
 
-    FEW = "fewer than two controls do not show how much clean trainings differ"
-    FLAT = "there is no spread: two trainings, or all queries, have the same values"
+
+def _queries(split: str, qrels: Sequence[Qrel]) -> DataFrame:
+    """Return the judged queries of a split, sorted, with their clusters."""
+    known = clusters_by_passage(qrels)
+    queries = sorted({qrel.query_id for qrel in qrels})
+    clusters = [known.get(query_id, query_id) for query_id in queries]
+    return DataFrame({"subset": split, "cluster": clusters}, index=queries)
 
 
-class Excess(NamedTuple):
-    """A model's excess over ``controls`` trainings, whose differences have the deviation
-    ``spread``, with its standard error over queries.
+def _ranked(
+    name: Place,
+    role: str,
+    collection: Collection,
+    suspects: Suspects,
+    candidates: Run | None,
+    computing: Computing,
+) -> tuple[Run, Read]:
+    """Return a system's rankings: those of a file, or the candidates in a model's order, down to
+    the depth that it was tuned to where it was; and what they were read from.
     """
+    path = input_place(name)
+    if path.is_file():
+        return Run.from_file(path), Read.file(role, path)
+    from positionbias.ranking.rerank import rescore  # needs torch
 
-    value: float
-    controls: int
-    spread: float
-    query_error: float
-    query_freedom: float
-
-    @property
-    def widened(self) -> float:
-        """√(1 + 1/k)."""
-        return math.sqrt(1 + 1 / self.controls)
-
-    def p(self, added: float = 0.0) -> float:
-        """Return the larger of the one-sided p over trainings and over queries, of the excess plus
-        ``added``.
-        """
-        value, error = self.value + added, self.spread * self.widened
-        by_trainings = stdtr(self.controls - 1, -value / error)
-        return float(max(by_trainings, stdtr(self.query_freedom, -value / self.query_error)))
-
-    def least(self, level: float, spread: Any = None) -> Any:
-        """Return the least excess that is significant one-sided at ``level``: half the width of the
-        interval at 1 − 2 · ``level``. ``spread`` is another one than measured, or an array.
-        """
-        error = self.widened * (self.spread if spread is None else spread)
-        by_trainings = stdtrit(self.controls - 1, 1 - level) * error
-        return np.maximum(by_trainings, stdtrit(self.query_freedom, 1 - level) * self.query_error)
+    if candidates is None:
+        raise SettingError(
+            "--candidates: wanted runs for models to re-rank; found none; make one of each "
+            f"split: posbias retrieve {collection.name} --split {suspects.split}"
+        )
+    checkpoint = computing.load(name, suspects.kind)
+    depth = checkpoint.depth or max(1, candidates.depth)
+    scored = rescore(
+        checkpoint.model,
+        collection,
+        [*collection.queries(suspects.split), *collection.queries(suspects.fresh)],
+        candidates.top(depth),
+        config=computing.config,
+        name=checkpoint.name,
+        description=checkpoint.name,
+    )
+    run = apply_depth(candidates, scored.run, depth, name=checkpoint.name)
+    return run, Read(role, checkpoint.path, checkpoint.manifest.checksum)
 
 
-def excess_of(model: Series, controls: DataFrame, queries: DataFrame) -> Excess | Obstacle:
-    """Return the excess of a model over its controls, a column each, or why there is none.
-
-    Rows are ``queries``: their ``subset``, the seen ones first, and their ``cluster``.
-    """
-    if controls.shape[1] < 2:
-        return Obstacle.FEW
-    lead, subsets = model - controls.mean(axis=1), queries["subset"].unique()
-    leads = [
-        clustered_mean(lead[part].to_numpy(), queries["cluster"][part].tolist())
-        for part in (queries["subset"] == subset for subset in subsets)
-    ]
-    spread = float(differences(controls, queries).std())
-    error, both = joined_error(leads), pandas.concat([model, controls], axis=1)
-    if both.T.duplicated().any() or spread <= _NOTHING or error is None or error[0] == 0:
-        return Obstacle.FLAT
-    return Excess(float(differences(lead, queries)), controls.shape[1], spread, *error)
-
-
-def differences(values: Any, queries: DataFrame) -> Any:
-    """Return the mean over the seen queries less that over the others, of each column."""
-    means = values.groupby(queries["subset"], sort=False).mean()
-    return means.iloc[0] - means.iloc[1]
-
-
-def simulated_rates(
-    excess: Excess, level: float, effects: Sequence[float], *, seed: int
-) -> list[float]:
-    """Return the share of trials with p at most ``level``, at each true excess.
-
-    A trial draws the true variance among trainings from its posterior (s² · df / χ²(df)), at least
-    the variance from queries alone, then controls and a model with it, and runs the same test.
-    Queries enter by their standard error.
-    """
-    rng, freedom = generator(seed, "error rates of a suspicion"), excess.controls - 1
-    true = excess.spread**2 * freedom / rng.chisquare(freedom, DRAWS)
-    true = np.maximum(true, (excess.query_error / excess.widened) ** 2)
-    needed = excess.least(level, np.sqrt(true * rng.chisquare(freedom, DRAWS) / freedom))
-    chance = rng.normal(size=DRAWS) * np.sqrt(true) * excess.widened
-    return [float((chance + effect >= needed).mean()) for effect in effects]
+def _joined(runs: Sequence[Run]) -> Run:
+    """Return runs of different queries as one, under the name of the first."""
+    rankings = (ranking for run in runs for ranking in run.rankings())
+    return Run(runs[0].name, ((one.query_id, one.passage_ids, one.scores) for one in rankings))
 
 
 def suspicion_rows(

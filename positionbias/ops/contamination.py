@@ -59,7 +59,7 @@ def suspect_contamination(
         Cannot tell whether tk saw test: over its 2 controls it gains ...
         ...
     """
-    from positionbias.contamination.systems import suspect_systems
+    from positionbias.contamination.suspect import suspect_systems
 
     refuse_outputs(out, overwrite=overwrite)
     measured = suspect_systems(collection, suspects, computing, settings)
