@@ -211,31 +211,16 @@ def stream_blocks(stream: IO[bytes], source: str, size: int = BLOCK_BYTES) -> It
     Raises:
         InputError: a line is over the budget.
     """
-    limit = LINE.limit
-    kept: list[bytes] = []  # pieces of the block being gathered
-    held, start, index, lines = 0, 0, 0, 0
-    while data := stream.read(max(size, _SCAN)):
-        at = 0
-        while at < len(data):
-            end = data.find(b"\n", at + max(0, size - 1 - held)) + 1
-            kept.append(data[at : end or None])
-            held += len(kept[-1])
-            if not end:
-                if held > size + limit:
-                    _checked(_carrying(source, index, start, kept, lines), limit)
+    limit, data, held, at = LINE.limit, None, b"", 0
+    start = index = lines = 0
+    while data != b"":
+        data = stream.read(max(size, _SCAN))
+        held, at = held[at:] + data, 0
+        while at < len(held):
+            end = held.find(b"\n", at + max(0, size - 1)) + 1
+            if not end and data and len(held) - at <= size + limit:
                 break
-            block = _checked(_carrying(source, index, start, kept, lines), limit)
-            start, index, lines = (
-                block.end,
-                index + 1,
-                lines + sum(piece.count(b"\n") for piece in kept),
-            )
-            kept, held, at = [], 0, end
-            yield block
-    if held:
-        yield _checked(_carrying(source, index, start, kept, lines), limit)
-
-
-def _carrying(source: str, index: int, start: int, pieces: list[bytes], lines_before: int) -> Block:
-    data = b"".join(pieces)
-    return Block(source, index, start, start + len(data), data=data, lines_before=lines_before)
+            part = held[at : end or None]
+            stop = start + len(part)
+            yield _checked(Block(source, index, start, stop, data=part, lines_before=lines), limit)
+            start, index, lines, at = stop, index + 1, lines + part.count(b"\n"), at + len(part)
