@@ -20,13 +20,10 @@ from torch import Tensor, nn
 
 from positionbias.models.attention import RelativePositions, attend
 from positionbias.models.kernels import KernelPooling, cosine_matrix
-from positionbias.models.linear import FastLinear
+from positionbias.models.linear import FastLinear, linear
 from positionbias.models.offset import position_offset
 from positionbias.models.protocols import Tokens
 from positionbias.models.shapes import TKConfig
-from positionbias.models.tk_pack import Pack, Workspace
-from positionbias.models.tk_packed import contextualize, cosines
-from positionbias.models.tk_weights import Setting
 from positionbias.models.word_model import WordModel
 from positionbias.text.vocabulary import PADDING, Vocabulary
 
@@ -69,29 +66,19 @@ class TransformerLayer(nn.Module):
         self.contract = FastLinear(feed_forward, dimension)
         self.norm_feed_forward = nn.LayerNorm(dimension)
 
-    def in_order(self) -> list[Tensor]:
-        """Return weights and biases in the order of ``packed_weights.PARTS``."""
-        norm, last = self.norm_attention, self.norm_feed_forward
-        parts = (
-            self.query,
-            self.key,
-            self.value,
-            self.output,
-            norm,
-            self.expand,
-            self.contract,
-            last,
-        )
-        return [parameter for part in parts for parameter in (part.weight, part.bias)]
-
     def forward(self, terms: Tensor, key_mask: Tensor) -> Tensor:
         """``terms (batch, length, dim)``, ``key_mask (batch, length)``: True where attention may
         look.
         """
         batch, length, _ = terms.shape
         shape = (batch, length, self.heads, self.head_size)
+        # one product for all three
+        parts = (self.query, self.key, self.value)
+        weight = torch.cat([part.weight for part in parts])
+        bias = torch.cat([part.bias for part in parts])
         query, key, value = (
-            part(terms).view(shape).transpose(1, 2) for part in (self.query, self.key, self.value)
+            rows.view(shape).transpose(1, 2)
+            for rows in linear(terms, weight, bias).chunk(3, dim=-1)
         )
         # autocast would force its fused attention, slow in half precision
         with torch.autocast("cpu", enabled=False):
@@ -124,7 +111,6 @@ class TK(WordModel):
         self.layers = nn.ModuleList(TransformerLayer(*shape) for _ in range(config.layers))
         self.gate = nn.Parameter(torch.tensor(0.5))
         self.pooling = KernelPooling()
-        self._spaces: list[Workspace] = []
 
     # -- contextualising ---------------------------------------------------------------------------
 
@@ -139,12 +125,6 @@ class TK(WordModel):
         return self._contextualize(numbers, PASSAGE_START + position_offset())
 
     def _contextualize(self, numbers: Tensor, start: int) -> Tensor:
-        if self._packs(numbers) and not torch.is_grad_enabled():
-            pack = Pack.of((numbers, 0))
-            shape = (*numbers.shape, self.dimension)
-            return contextualize(
-                pack, self._parameters_of(pack), self._setting((start, numbers.shape[1])), shape
-            )
         embedded = self.embedding(numbers)  # (batch, length, dim)
         mask = numbers != PADDING
         # an empty text attends to padding: finite, and masked later
@@ -164,57 +144,6 @@ class TK(WordModel):
         if first + count <= len(self.positions):
             return self.positions[first : first + count]
         return sinusoid_positions(first + count, self.dimension)[first:].to(self.positions)
-
-    # -- packed, on a CPU --------------------------------------------------------------------------
-
-    def _packs(self, numbers: Tensor) -> bool:
-        if not numbers.is_cpu or not self.layers or self.config.positions == "relative":
-            return False
-        half = (
-            torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu") != torch.bfloat16
-        )
-        return not half and self.gate.dtype in (torch.float32, torch.float64)
-
-    def _setting(self, *places: tuple[int, int]) -> Setting:
-        """``places``: the first position and the number of positions of each side."""
-        config, weight = self.config, self.embedding.weight
-        if self.positions is None:
-            positions = weight.new_zeros(sum(count for _, count in places), self.dimension)
-        else:
-            positions = torch.cat([self._places(first, count) for first, count in places]).to(
-                weight.dtype
-            )
-        precision = torch.bfloat16 if torch.is_autocast_enabled("cpu") else weight.dtype
-        epsilon = self._stack()[0].norm_attention.eps
-        return Setting(positions, config.heads, config.head_size, precision, epsilon, self._spaces)
-
-    def _parameters_of(self, pack: Pack) -> list[Tensor]:
-        return [
-            self.embedding(pack.words),
-            self.gate,
-            *(p for layer in self._stack() for p in layer.in_order()),
-        ]
-
-    def _stack(self) -> list[TransformerLayer]:
-        return [layer for layer in self.layers if isinstance(layer, TransformerLayer)]
-
-    def forward(self, queries: Tensor, passages: Tensor) -> Tensor:
-        """Return scores ``(k·n,)`` as ``WordModel.forward`` does; on a CPU of texts without
-        padding.
-        """
-        if not self._packs(queries):
-            return super().forward(queries, passages)
-        pack = Pack.of((queries, 0), (passages, queries.shape[1]))
-        asked = torch.arange(len(passages)) % max(1, len(queries))
-        pairs = [(query, len(queries) + number) for number, query in enumerate(asked.tolist())]
-        setting = self._setting(
-            (0, queries.shape[1]),
-            (PASSAGE_START + position_offset(), passages.shape[1]),
-        )
-        shape = (len(passages), queries.shape[1], passages.shape[1])
-        found = cosines(pack, pairs, shape, self._parameters_of(pack), setting)
-        with torch.autocast("cpu", enabled=False):
-            return self.pooling(found, (queries != PADDING)[asked], passages != PADDING)
 
     # -- scoring -----------------------------------------------------------------------------------
 
