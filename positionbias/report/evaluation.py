@@ -124,9 +124,8 @@ def _headline(rows: DataFrame) -> list[str]:
     best = max([first, *others], key=lambda row: row.value)
     value = with_interval(decimal(best.value), bounds_of(best))
     if not others:
-        over = plural(first.count, "query")
-        more = "give a second run to compare with it"
-        return [f"{first.model}: {measure} {value} over {over}; {more}."]
+        over = f"over {plural(first.count, 'query')}; give a second run to compare with it"
+        return [f"{first.model}: {measure} {value} {over}."]
     other = max(others, key=lambda row: row.value)
     tested = rows[(rows["measure"] == measure) & (rows["model"] == other.model)]
     leads = "".join(sentences(["pair"], COMPARED, *LEADS)(tested))
@@ -165,10 +164,10 @@ def _findings(rows: DataFrame) -> list[Finding]:
     """Say of each measure whether leakage changes the order of runs."""
     return [
         Finding(
-            said(ORDER, one) or said(UNDEFINED, one),
-            is_significant(one.rows["order, tau_b"].p) or None,
+            said(ORDER, record) or said(UNDEFINED, record),
+            is_significant(record.rows["order, tau_b"].p) or None,
         )
-        for one in records_of(rows, ["measure"], "family == 'order'")
+        for record in records_of(rows, ["measure"], "family == 'order'")
     ]
 
 

@@ -142,14 +142,14 @@ class RowFigure:
         panels = self._panels(chosen)
         across = 2 if len(panels) == 4 and self.most > 2 else min(len(panels), self.most)
         down, room = -(-len(panels) // across), width / across
-        tall = max(self._height(own, room) for _, own in panels)
+        tall = max(self._height(part, room) for _, part in panels)
         with _styled():
             figure = _matplotlib().figure.Figure(
                 figsize=(width, 0.85 + tall * down), layout="constrained"
             )
             grid = figure.subplots(down, across, squeeze=False, sharey=self._shares(chosen))
-            for axes, (record, own) in zip(grid.flat, panels, strict=False):
-                self._panel(axes, own, looks, room)
+            for axes, (record, part) in zip(grid.flat, panels, strict=False):
+                self._panel(axes, part, looks, room)
                 lines = said(self.heading, record).split("\n")
                 axes.set_title("\n".join(_wrapped(line, self._title_room(room)) for line in lines))
             for place, axes in enumerate(grid.flat):
@@ -175,7 +175,7 @@ class RowFigure:
         names = [name for name in rows[self.series].unique() if name not in ("", "all")]
         return {name: place for place, name in enumerate(names)}
 
-    def _height(self, own: DataFrame, width: float) -> float:
+    def _height(self, part: DataFrame, width: float) -> float:
         return self.tall
 
     def _title_room(self, width: float) -> int:
@@ -184,7 +184,7 @@ class RowFigure:
     def _look(self, index: int) -> dict[str, Any]:
         return _looks(index)
 
-    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
+    def _panel(self, axes: Axes, part: DataFrame, looks: Mapping[str, int], width: float) -> None:
         raise NotImplementedError
 
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> dict[str, Any]:
@@ -200,14 +200,14 @@ class Lines(RowFigure):
 
     log: bool = False
 
-    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
-        drawn = own[own["value"].notna() & own[self.series].isin(list(looks))]
+    def _panel(self, axes: Axes, part: DataFrame, looks: Mapping[str, int], width: float) -> None:
+        drawn = part[part["value"].notna() & part[self.series].isin(list(looks))]
         for (name, *_), line in drawn.groupby([self.series, "seed", "rotation"]):
-            line, own_looks = line.sort_values("at"), _looks(looks[name])
+            line, line_looks = line.sort_values("at"), _looks(looks[name])
             if len(line) >= MARKED:
-                own_looks["marker"] = ""
-            axes.plot(line["at"], line["value"], markersize=3.6, **own_looks)
-            band, colour = line[line["low"].notna()], own_looks["color"]
+                line_looks["marker"] = ""
+            axes.plot(line["at"], line["value"], markersize=3.6, **line_looks)
+            band, colour = line[line["low"].notna()], line_looks["color"]
             axes.fill_between(
                 band["at"], band["low"], band["high"], color=colour, alpha=0.16, linewidth=0
             )
@@ -237,12 +237,12 @@ class Scatter(RowFigure):
     def _look(self, index: int) -> dict[str, Any]:
         return {**_looks(index), "linestyle": "none", "fillstyle": "none", "markersize": 4.6}
 
-    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
+    def _panel(self, axes: Axes, part: DataFrame, looks: Mapping[str, int], width: float) -> None:
         for name, place in looks.items():
-            points = own[own[self.series] == name].pivot_table("value", self.point, "statistic")
+            points = part[part[self.series] == name].pivot_table("value", self.point, "statistic")
             if not points.empty:
                 axes.plot(points[self.across], points[self.up], **self._look(place))
-        drawn = own[own["statistic"].isin([self.across, self.up])]["value"]
+        drawn = part[part["statistic"].isin([self.across, self.up])]["value"]
         room = 0.04 * (drawn.max() - drawn.min()) or 0.05
         ends = (drawn.min() - room, drawn.max() + room)
         axes.plot(ends, ends, color=INK.light, linewidth=0.9, zorder=1)
@@ -263,13 +263,13 @@ class Histogram(RowFigure):
     from_zero: bool = True
     one_scale: bool = True
 
-    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
-        at, wide, colour = own["at"].to_numpy(), 1 / len(own), SERIES[0].light
+    def _panel(self, axes: Axes, part: DataFrame, looks: Mapping[str, int], width: float) -> None:
+        at, wide, colour = part["at"].to_numpy(), 1 / len(part), SERIES[0].light
         edges = [*(at - wide / 2), at[-1] + wide / 2]
-        axes.stairs(own["value"], edges, fill=True, color=colour, alpha=0.3, linewidth=0)
-        axes.stairs(own["value"], edges, color=colour, linewidth=1.4)
-        axes.stairs(own["expected"], edges, baseline=None, color=INK.light, linestyle=DASHES[1])
-        axes.vlines(at, own["low"], own["high"], color=colour, linewidth=1.1)
+        axes.stairs(part["value"], edges, fill=True, color=colour, alpha=0.3, linewidth=0)
+        axes.stairs(part["value"], edges, color=colour, linewidth=1.4)
+        axes.stairs(part["expected"], edges, baseline=None, color=INK.light, linestyle=DASHES[1])
+        axes.vlines(at, part["low"], part["high"], color=colour, linewidth=1.1)
         axes.set_xlim(edges[0], edges[-1])
         _percent_marks(axes.yaxis)
 
@@ -307,27 +307,28 @@ class Forest(RowFigure):
     marks: Sequence[Mark]
     zero: bool = True
 
-    def _names(self, own: DataFrame, width: float) -> list[str]:
+    def _names(self, part: DataFrame, width: float) -> list[str]:
         room = int(_characters(width) * 0.45)
-        return [_wrapped(said(self.name_of, one), room) for one in records_of(own, self.line)]
+        names = (said(self.name_of, record) for record in records_of(part, self.line))
+        return [_wrapped(name, room) for name in names]
 
-    def _height(self, own: DataFrame, width: float) -> float:
-        names = self._names(own, width)
+    def _height(self, part: DataFrame, width: float) -> float:
+        names = self._names(part, width)
         most = max((name.count("\n") for name in names), default=0)
         return 0.55 + len(names) * (0.12 + 0.1 * len(self.marks) + 0.16 * most)
 
     def _title_room(self, width: float) -> int:
         return int(_characters(width) * 0.6)  # beside the names of lines
 
-    def _panel(self, axes: Axes, own: DataFrame, looks: Mapping[str, int], width: float) -> None:
+    def _panel(self, axes: Axes, part: DataFrame, looks: Mapping[str, int], width: float) -> None:
         if self.zero:
             axes.axvline(0, color=INK.light, linewidth=1, zorder=1)
-        margin = own["margin"].max()
+        margin = part["margin"].max()
         if margin == margin:
             axes.axvspan(-margin, margin, color=BAND.light, alpha=0.45, linewidth=0, zorder=0)
-        for at, record in enumerate(records_of(own, self.line)):
+        for at, record in enumerate(records_of(part, self.line)):
             for mark in self.marks:
-                rows = rows_with(own.query(mark.where), record.keys)
+                rows = rows_with(part.query(mark.where), record.keys)
                 for row in rows[rows["value"].notna()].itertuples():
                     look, place = _looks(looks.get(getattr(row, self.series), 0)), at + mark.lower
                     look |= {**mark.looks, "marker": mark.marker or look["marker"]}
@@ -335,11 +336,11 @@ class Forest(RowFigure):
                         thick = 1.8 if mark.full else 1.2
                         axes.plot([row.low, row.high], [place] * 2, color=look["color"], lw=thick)
                     axes.plot([row.value], [place], **look, zorder=3)
-        names = self._names(own, width)
+        names = self._names(part, width)
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.locator_params(axis="x", nbins=max(3, int(1.5 * width)))
-        if (own["unit"] == "share").all():
+        if (part["unit"] == "share").all():
             _percent_marks(axes.xaxis, sign=True)
         axes.grid(False, axis="y")
         axes.grid(True, axis="x")
@@ -347,7 +348,7 @@ class Forest(RowFigure):
         axes.tick_params(axis="y", length=0, labelcolor=INK.light)
 
     def _shares(self, chosen: DataFrame) -> bool:
-        names = {tuple(self._names(own, WIDE)) for _, own in self._panels(chosen)}
+        names = {tuple(self._names(part, WIDE)) for _, part in self._panels(chosen)}
         return self.zero and len(names) == 1
 
     def _legend(self, chosen: DataFrame, looks: Mapping[str, int]) -> dict[str, Any]:
@@ -404,7 +405,7 @@ def inline_svg(figure: Figure, prefix: str, description: str) -> str:
     text = text[text.index("<svg") :]
     used = {name for _, name in _REFERENCE.findall(text)}
     text = re.sub(
-        r' id="([^"]+)"', lambda own: f' id="{prefix}-{own[1]}"' if own[1] in used else "", text
+        r' id="([^"]+)"', lambda id_: f' id="{prefix}-{id_[1]}"' if id_[1] in used else "", text
     )
     text = _REFERENCE.sub(rf"\1{prefix}-\2", text)
     text = re.sub(r"<metadata>.*?</metadata>|<style .*?</style>|<!--.*?-->", "", text, flags=re.S)

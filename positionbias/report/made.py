@@ -14,23 +14,23 @@ from positionbias.report.table import RowTable, Value
 
 def _counted(rows: DataFrame) -> list[str]:
     """Return one sentence: what was made, and every count that is not 0."""
-    own = rows[(rows["axis"] == "") & (rows["value"] != 0)]
+    chosen = rows[(rows["axis"] == "") & (rows["value"] != 0)]
     parts = [
         f"{count(row.value)} {row.measure}"
         if row.statistic == "count"
         else f"{row.statistic} {row.measure} {as_form(row.value, '.4f')}"
-        for row in sorted(own.itertuples(), key=lambda row: row.statistic != "count")
+        for row in sorted(chosen.itertuples(), key=lambda row: row.statistic != "count")
     ]
-    first = rows.iloc[0]
-    return [f"{first['model'] or first['collection']}: {', '.join(parts)}"]
+    model, collection = rows[["model", "collection"]].iloc[0]
+    return [f"{model or collection}: {', '.join(parts)}"]
 
 
 def _held(rows: DataFrame) -> list[str]:
     """Return what each collection holds."""
     lines = []
-    for name, own in rows[rows["statistic"] == "count"].groupby("collection", sort=False):
-        held = own.groupby("measure")["value"].sum().astype(int)
-        queries = own[own["measure"] == "queries"]
+    for name, counts in rows[rows["statistic"] == "count"].groupby("collection", sort=False):
+        held = counts.groupby("measure")["value"].sum().astype(int)
+        queries = counts[counts["measure"] == "queries"]
         splits = ", ".join(f"{row.split} {count(row.value)}" for row in queries.itertuples())
         lines.append(
             f"{name}: {plural(held['passages'], 'passage')}, "

@@ -55,8 +55,8 @@ def load_study(place: Path | str) -> Study:
     Raises:
         InputError: no results there.
     """
-    inside = (Path(place), Path(place) / "results")
-    folder = next((one for one in inside if (one / of_rows.ROWS).is_file()), None)
+    folders = (Path(place), Path(place) / "results")
+    folder = next((folder for folder in folders if (folder / of_rows.ROWS).is_file()), None)
     if folder is None:
         do = "give the --out of a measuring command"
         raise bad_input(place, wanted="a folder of results", found=f"no {of_rows.ROWS}", do=do)
@@ -70,8 +70,8 @@ def verdict_of(study: Study) -> list[str]:
     """Return what a study concludes, a line for each sentence; none where it only measures."""
     lines: list[str] = []
     for shown, rows in study.shown:
-        lines += shown.headline(rows)
-        lines += [line for one in shown.findings(rows) for line in one.text.splitlines()]
+        texts = [*shown.headline(rows), *(finding.text for finding in shown.findings(rows))]
+        lines += "\n".join(texts).splitlines()
     return lines
 
 
@@ -122,15 +122,15 @@ def _sections(study: Study) -> Iterator[Section]:
 def _section(declared: RowSection, rows: DataFrame) -> Section:
     section = Section(declared.anchor, declared.title, declared.introduction)
     parts = [("", rows)] if declared.together else list(rows.groupby("collection", sort=False))
-    for collection, own in parts:
+    for collection, part in parts:
         tail = f"-{slug(str(collection))}" if len(parts) > 1 else ""
         section.pictures += [
-            Picture(f"{figure.name}{tail}", figure.caption(own), partial(figure.draw, own))
+            Picture(f"{figure.name}{tail}", figure.caption(part), partial(figure.draw, part))
             for figure in declared.figures
-            if figure.there(own)
+            if figure.there(part)
         ]
         for declaration in (*declared.tables, *declared.folded):
-            table = replace(declaration.table(own), folded=declaration in declared.folded)
+            table = replace(declaration.table(part), folded=declaration in declared.folded)
             if tail:
                 title = f"{table.title}: {collection}"
                 table = replace(table, name=f"{table.name}{tail}", title=title)
@@ -140,7 +140,7 @@ def _section(declared: RowSection, rows: DataFrame) -> Section:
 
 def drawings_of(study: Study) -> dict[str, Callable[[], Figure]]:
     """Return what draws every figure of the page by its name, in the page's order."""
-    return {one.name: one.draw for section in _sections(study) for one in section.pictures}
+    return {drawn.name: drawn.draw for part in _sections(study) for drawn in part.pictures}
 
 
 def tables_of(study: Study, *, queries: bool = True) -> dict[str, Table]:
@@ -185,7 +185,7 @@ def _sentence(study: Study, tiles: Sequence[Tile]) -> str:
     about = next((tile.subject for tile in by_importance(tiles)), "")
     heads = [line for shown, rows in study.shown for line in shown.headline(rows)]
     lines = heads or verdict_of(study) or [""]
-    line = next((one for one in lines if about in one), lines[0])
+    line = next((line for line in lines if about in line), lines[0])
     return re.split(r"(?<=\.) (?=[A-Z“])", line)[0]
 
 
@@ -256,7 +256,8 @@ def _facts(manifest: Manifest) -> Iterator[tuple[str, str, bool]]:
         yield "Decision", note, False
     if manifest.licence:
         yield "Licence", manifest.licence, False
-    yield "Versions", ", ".join(f"{name} {one}" for name, one in manifest.versions.items()), False
+    versions = (f"{name} {version}" for name, version in manifest.versions.items())
+    yield "Versions", ", ".join(versions), False
     yield "Provenance", any_value(dict(manifest.provenance)), False
 
 

@@ -102,7 +102,7 @@ class Presentation:
         sentences = ["\n".join(self.run(rows)), findings]
         blocks = ["\n".join(self.headline(rows)), *sentences]
         first, *others = map(wrapped, blocks)
-        tables = [table for one in self.text if (table := one.table(rows)).rows]
+        tables = [table for declared in self.text if (table := declared.table(rows)).rows]
         return "\n\n".join(filter(None, [first, self.chart(rows), *others, *map(as_text, tables)]))
 
 
@@ -114,7 +114,7 @@ def presentations() -> Mapping[str, Presentation]:
     shown: dict[str, Presentation] = {}
     for module in modules:
         several = module.SHOWN if isinstance(module.SHOWN, tuple) else (module.SHOWN,)
-        shown |= {one.study: one for one in several}
+        shown |= {study.study: study for study in several}
     return shown
 
 

@@ -94,9 +94,9 @@ def first_said(templates: Sequence[str], record: Record) -> str:
 
 def sentences(by: Sequence[str], where: str, *templates: str) -> Sentences:
     """Return what says of each record of the rows the first sentence whose statistics are there."""
-    return lambda rows: [
-        sentence for one in records_of(rows, by, where) if (sentence := first_said(templates, one))
-    ]
+    return lambda rows: list(
+        filter(None, (first_said(templates, record) for record in records_of(rows, by, where)))
+    )
 
 
 class _Words(Formatter):
@@ -176,8 +176,8 @@ def advice_of(tiles: Sequence[Tile]) -> str:
     tiles = by_importance(tiles)
     if not tiles:
         return "Nothing to decide: these results measure, and no verdict rests on them."
-    own = (tile.advice for tile in tiles if tile.tone is not Tone.GOOD)
-    return next(filter(None, own), NO_ADVICE[tiles[0].tone])
+    advices = (tile.advice for tile in tiles if tile.tone is not Tone.GOOD)
+    return next(filter(None, advices), NO_ADVICE[tiles[0].tone])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,7 +223,7 @@ class Question:
                     words=answer.words,
                     welcome=answer.welcome,
                     effect=first_said(self.effect, record),
-                    basis=[text for one in self.basis if (text := said(one, record))],
+                    basis=[text for template in self.basis if (text := said(template, record))],
                     advice=first_said(answer.advice, record),
                 )
             )

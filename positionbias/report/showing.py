@@ -51,7 +51,6 @@ from positionbias.text.statistics import collection_rows
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-
 TABLES, ROWS = 4, 12  # that a notebook shows, and rows of each
 
 
@@ -183,15 +182,15 @@ def _manifest_of_artefact(outcome: Any, place: Path) -> Manifest:
 
 def json_of(outcome: Any) -> JsonObject:
     """Return what an operation gave back as one JSON object: a judgement's own, and its rows."""
-    own = dict(outcome.to_json()) if isinstance(outcome, Judgement) else {}
+    record = dict(outcome.to_json()) if isinstance(outcome, Judgement) else {}
     if not (rows := rows_of(outcome)).empty:
-        own["rows"] = of_rows.records(rows)
-    return own
+        record["rows"] = of_rows.records(rows)
+    return record
 
 
 def text_of_rows(outcome: Any) -> str:
     """Return the tables and sentences of an outcome's rows."""
-    return "\n\n".join(shown.as_text(own) for shown, own in shown_by(rows_of(outcome)))
+    return "\n\n".join(shown.as_text(rows) for shown, rows in shown_by(rows_of(outcome)))
 
 
 # -- results in a folder ---------------------------------------------------------------------------

@@ -148,8 +148,8 @@ class Value:
             return Cell(shown)
         if row is None or shown is None or shown != shown:
             return Cell(MISSING)
-        own = self.show == "value"
-        form: str = (getattr(row, "form", "") if own else "") or self.form
+        is_value = self.show == "value"
+        form: str = (getattr(row, "form", "") if is_value else "") or self.form
         if form in (",", "p"):
             return Cell(as_form(shown, form), int(shown) if form == "," else shown)
         letters = ""
@@ -157,7 +157,7 @@ class Value:
             form = "+.1%" if form.startswith("+") else ".1%"
         else:
             letters = row.answer if row.whose else _mark(record.rows.get(self.mark))
-        bounds = bounds_of(row) if own else None
+        bounds = bounds_of(row) if is_value else None
         cell = number_cell(float(shown), form, bounds, letters)
         return cell._replace(text=as_form(shown, form) + letters, near="") if self.brief else cell
 
@@ -200,20 +200,21 @@ class RowTable:
             lines.sort(key=lambda line: -(line.value(self.order) or 0.0))
         if not lines:
             return Table(self.name, self.title, (), ())
-        groups = [tuple(one.keys.values()) for one in records_of(chosen, self.across)]
+        groups = [tuple(record.keys.values()) for record in records_of(chosen, self.across)]
         columns = [
             Column(heading, numeric=chosen[key].astype(str).str.isdecimal().all())
             for key, heading in self.stub.items()
         ]
         columns += [Column("Figures", numeric=False)] * ("whose" in by)
         columns += [_column(value, group) for group in groups for value in self.cells]
-        records = {tuple(one.keys.values()): one for one in records_of(chosen, [*by, *self.across])}
+        every = records_of(chosen, [*by, *self.across])
+        records = {tuple(record.keys.values()): record for record in every}
         nothing, body = Record({}, {}), []
         for line in lines:
             key = tuple(line.keys[name] for name in by)
             named = [_named(name, cell) for name, cell in zip(by, key, strict=True)]
             beside = [records.get((*key, *group), nothing) for group in groups]
-            body.append([*named, *(value.cell(one) for one in beside for value in self.cells)])
+            body.append([*named, *(cell.cell(record) for record in beside for cell in self.cells)])
         notes = [note(chosen) if callable(note) else said(note, lines[0]) for note in self.notes]
         shown = Table(self.name, self.title, columns, body, [*filter(None, notes)], stub=len(by))
         filled = [
@@ -236,7 +237,8 @@ def _column(value: Value, group: Sequence[Any]) -> Column:
 
 def header_groups(table: Table) -> list[tuple[str, int]]:
     """Return the upper line of headings as (group, columns it spans), if any column has a group."""
-    groups = [(group, len(list(own))) for group, own in groupby(c.group for c in table.columns)]
+    runs = groupby(column.group for column in table.columns)
+    groups = [(group, len(list(columns))) for group, columns in runs]
     return groups if any(group for group, _ in groups) else []
 
 
@@ -246,12 +248,12 @@ def _texts(table: Table) -> list[list[str]]:
     """
     texts, above = [], [""] * table.stub
     for row in table.rows:
-        own = [_one_line(cell.text) for cell in row]
+        names = [_one_line(cell.text) for cell in row]
         same = 0
-        while same < table.stub - 1 and own[same] == above[same]:
+        while same < table.stub - 1 and names[same] == above[same]:
             same += 1
-        texts.append([*[""] * same, *own[same:]])
-        above = own[: table.stub]
+        texts.append([*[""] * same, *names[same:]])
+        above = names[: table.stub]
     return texts
 
 
