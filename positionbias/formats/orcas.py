@@ -12,7 +12,7 @@ are not kept: they belong to the documents [decision]. orcas.tsv is read as a st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,11 +78,17 @@ class _Import(ReleaseImport):
         return []
 
     def add_streamed(self) -> None:
-        if self._documents is not None:
-            self.writer.share_passages(self._documents)
-        for split in self._splits_of_documents():
-            if split.queries:
-                split.write(self.writer)
+        documents = self._documents
+        if documents is not None:
+            if SPLIT in documents.splits:
+                raise SettingError(
+                    f"--documents: wanted a collection without a split {SPLIT!r}; found one; give "
+                    "the documents alone"
+                )
+            self.writer.share_passages(documents)
+            for name, facts in documents.split_facts.items():
+                if facts.queries:
+                    self.writer.add_tables(name, documents.tables(name))
         clicks = self.late.pop("clicks", None)
         if clicks is None:
             found = ", ".join(self.late)
@@ -90,23 +96,6 @@ class _Import(ReleaseImport):
                 self.release.places[0], wanted="orcas.tsv", found=found, do="give it too"
             )
         write_clicks(clicks, self.writer.split(SPLIT))
-
-    def _splits_of_documents(self) -> Iterator[Split]:
-        documents = self._documents
-        if documents is not None and SPLIT in documents.splits:
-            raise SettingError(
-                f"--documents: wanted a collection without a split {SPLIT!r}; found one; give the "
-                "documents alone"
-            )
-        for name in documents.splits if documents else ():
-            assert documents is not None
-            split = Split(
-                name, documents.queries(name), documents.qrels(name), documents.answers(name)
-            )
-            split.further = {
-                further: documents.qrels(name, further) for further in documents.qrels_names(name)
-            }
-            yield split
 
     def states(self) -> list[JsonObject]:
         documents = self._documents
