@@ -8,7 +8,7 @@ below ``MARGIN``; else *cannot tell*, as with fewer than two controls, or withou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from enum import StrEnum
 from itertools import chain
@@ -97,10 +97,10 @@ def suspect_systems(
             )
         values = per_query(run, chain(*qrels.values()), [settings.measure])
         systems[role][name] = values[settings.measure]
-    models, controls = (DataFrame(values, index=queries.index) for values in systems.values())
+    frames = {role: DataFrame(values, index=queries.index) for role, values in systems.items()}
     common = {"study": "contamination suspect", "collection": opened.name, "split": splits[0]}
     made = Collected(common, ("seen", "other"))
-    suspicion_rows(made, models, controls, queries, settings)
+    suspicion_rows(made, frames, queries, settings)
     return Measurements(
         rows=made.rows,
         values=made.values,
@@ -163,19 +163,16 @@ def _joined(runs: Sequence[Run]) -> Run:
 
 
 def suspicion_rows(
-    made: Collected,
-    models: DataFrame,
-    controls: DataFrame,
-    queries: DataFrame,
-    settings: SuspectSettings,
+    made: Collected, systems: Mapping[str, DataFrame], queries: DataFrame, settings: SuspectSettings
 ) -> None:
     """Add each system's mean on both sets with its values by query, their difference, and the
-    answer about each model with its error rates.
+    answer about each model with its error rates. ``systems`` are columns, by "model" and "control".
     """
     measure, subsets = settings.measure, queries.groupby("subset", sort=False)
     names: dict[str, Any] = dict(zip(("seen", "other"), queries["subset"].unique(), strict=True))
-    for role, systems in (("model", models), ("control", controls)):
-        for name, values in systems.items():
+    models, controls = systems["model"], systems["control"]
+    for role, frame in systems.items():
+        for name, values in frame.items():
             cells = {**names, "model": name, "role": role}
             for subset, part in subsets:
                 of_set, clusters = values[part.index], dict(part["cluster"])

@@ -145,9 +145,7 @@ def ordinary_groups(
 
 
 class Judged(NamedTuple):
-    """A test query: its relevant, its non-relevant and all its judged passages in the corpus,
-    sorted.
-    """
+    """A test query: its relevant, non-relevant and all judged passages in the corpus, sorted."""
 
     query_id: str
     positives: Sequence[str]

@@ -22,7 +22,8 @@ from .test_trainsets import TEST, TEST_QRELS, corpus
 
 def found(controls: DataFrame, models: DataFrame) -> DataFrame:
     made = Collected({"study": "contamination suspect", "collection": "c"}, ("seen", "other"))
-    suspicion_rows(made, models, controls, queries(len(models) // 2), SuspectSettings())
+    systems = {"model": models, "control": controls}
+    suspicion_rows(made, systems, queries(len(models) // 2), SuspectSettings())
     return SUSPICIONS.own(made.rows)
 
 
