@@ -115,7 +115,7 @@ def test_posbias_alone_names_three_commands_to_begin_with(run_posbias: RunPosbia
         (
             "collection verify pland",
             (
-                "posbias: pland: wanted an artefact, or a folder of some; found nothing there; did "
+                "posbias: pland: wanted an artefact of posbias; found nothing there; did "
                 "you mean planted?"
             ),
         ),
