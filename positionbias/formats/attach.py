@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.files import input_errors, open_bytes
 from positionbias.core.qrels import parse_qrels
 from positionbias.core.records import Qrel, Query
-from positionbias.formats.sources import Source
 from positionbias.formats.splits import Split, judged_split
 from positionbias.formats.trec_topics import read_topics
 
@@ -76,8 +76,7 @@ def read_queries(path: Path | str) -> list[Query]:
     if start.removeprefix(BOM_UTF8).lstrip().startswith(b"<"):
         return read_topics(path)
     return [
-        Query(query_id, text)
-        for query_id, text in parse_queries(Source(path).lines(), path).items()
+        Query(query_id, text) for query_id, text in parse_queries(file_lines(path), path).items()
     ]
 
 
@@ -88,7 +87,7 @@ def read_judgements(path: Path | str) -> list[Qrel]:
         InputError: no such file, a malformed line (numbered), a pair judged twice, or an empty
             file.
     """
-    return parse_qrels(Source(Path(path)).lines(), path)
+    return parse_qrels(file_lines(path), path)
 
 
 def attach(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from positionbias.core.blocks import file_blocks, file_lines
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import sha256_file
@@ -26,7 +27,6 @@ from positionbias.core.rank_order import Ranking
 from positionbias.core.run_files import rankings_of, write_rankings
 from positionbias.core.seeds import keys64
 from positionbias.formats.key_map import KeyMap
-from positionbias.formats.sources import Source
 
 TOP1000_NOTE = (
     "The file has neither scores nor ranks: a query's passages are ranked in the order of its "
@@ -36,7 +36,7 @@ _TOP1000 = "four columns separated by tabs: query id, passage id, query, passage
 _AT_ONCE = 65_536
 
 
-def top1000_rankings(source: Source) -> Iterator[Ranking]:
+def top1000_rankings(source: Path) -> Iterator[Ranking]:
     """Yield the candidates of each query from lines in any order, holding about 8 bytes a line.
 
     Raises:
@@ -44,28 +44,28 @@ def top1000_rankings(source: Source) -> Iterator[Ranking]:
             for a query.
     """
     ids: dict[str, bytearray] = {}
-    for number, line in source.lines():
+    for number, line in file_lines(source):
         columns = line.split("\t", 3)
         if len(columns) < 4 or not columns[0] or not columns[1]:
             found = "an empty id" if len(columns) == 4 else f"{len(columns)} columns"
             raise bad_input(
-                source.place, line=number, wanted=_TOP1000, found=found, do="fix or drop the line"
+                source, line=number, wanted=_TOP1000, found=found, do="fix or drop the line"
             )
         ids.setdefault(columns[0], bytearray()).extend(columns[1].encode() + b"\n")
     for query_id, held in ids.items():
         passage_ids = held.decode().split("\n")[:-1]
-        _check_once(query_id, passage_ids, source.place)
+        _check_once(query_id, passage_ids, f"{source}")
         yield Ranking(query_id, passage_ids, np.arange(len(passage_ids), 0, -1, dtype=np.float32))
 
 
-def trec_rankings(source: Source) -> Iterator[Ranking]:
+def trec_rankings(source: Path) -> Iterator[Ranking]:
     """Stream the rankings of a TREC run in which each query's lines are contiguous.
 
     Raises:
         InputError: a malformed line (numbered), a query whose lines are not contiguous, or a
             repeated passage of a query.
     """
-    return rankings_of(source.blocks(), source.place)
+    return rankings_of(file_blocks(source), source)
 
 
 def _check_once(query_id: str, passage_ids: Sequence[str], place: str) -> None:

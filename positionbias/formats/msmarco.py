@@ -36,7 +36,7 @@ from positionbias.formats.candidates import (
 )
 from positionbias.formats.release_import import ReleaseImport
 from positionbias.formats.release_settings import MsmarcoSettings
-from positionbias.formats.sources import Source
+from positionbias.formats.sources import plain_name
 from positionbias.formats.splits import Split
 from positionbias.formats.triples import write_triples
 from positionbias.formats.validation_draw import part
@@ -148,9 +148,9 @@ class _Import(ReleaseImport):
         roles = ([f"{kind}.{part}" for part in parts] for kind in ("queries", "qrels"))
         return self.held.split(name, *roles, keep_unjudged=keep_unjudged)
 
-    def add_late(self, role: str, source: Source, collection: Collection, out: Path) -> None:
+    def add_late(self, role: str, source: Path, collection: Collection, out: Path) -> None:
         if kind_of(role) == "top1000":
-            rankings = track(top1000_rankings(source), source.name, unit="queries")
+            rankings = track(top1000_rankings(source), plain_name(source.name), unit="queries")
             write_candidates(
                 collection, out, role, rankings, command=self.command, notes=(TOP1000_NOTE,)
             )

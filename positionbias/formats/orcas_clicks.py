@@ -10,18 +10,19 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import compress
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from xxhash import xxh3_64_intdigest
 
+from positionbias.core.blocks import file_lines
 from positionbias.core.collection_writer import SplitWriter
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.records import Query
 from positionbias.core.seeds import keys64
 from positionbias.formats.key_map import KeyNumbers
-from positionbias.formats.sources import Source
 
 Item = TypeVar("Item")
 BATCH = 65_536
@@ -37,7 +38,7 @@ class _Click(NamedTuple):
     document: str
 
 
-def write_clicks(source: Source, split: SplitWriter) -> None:
+def write_clicks(source: Path, split: SplitWriter) -> None:
     """Write the queries and judgements of orcas.tsv; each line adds a document to its query,
     repeated ones once.
 
@@ -62,7 +63,7 @@ def write_clicks(source: Source, split: SplitWriter) -> None:
         )
     if not pairs:
         raise bad_input(
-            source.place, wanted="clicks", found="an empty file", do="fetch it again, or remove it"
+            source, wanted="clicks", found="an empty file", do="fetch it again, or remove it"
         )
     del queries
     query_ids, document_ids = pa.concat_arrays(ids), pa.array(documents, pa.large_string())
@@ -72,12 +73,12 @@ def write_clicks(source: Source, split: SplitWriter) -> None:
         split.add_columns("qrels", [*(column.to_pylist() for column in judged), [1] * len(found)])
 
 
-def _clicks(source: Source) -> Iterator[_Click]:
-    for number, line in source.lines():
+def _clicks(source: Path) -> Iterator[_Click]:
+    for number, line in file_lines(source):
         columns = line.split("\t")
         if len(columns) != 4 or not columns[0] or not columns[2]:
             raise bad_input(
-                source.place,
+                source,
                 line=number,
                 wanted="a click: query id, query, document id, URL, separated by tabs",
                 found="an empty id" if len(columns) == 4 else f"{len(columns)} columns",
@@ -95,7 +96,7 @@ class _Queries:
         self._numbers = KeyNumbers()
         self._texts = array("Q")
 
-    def add(self, clicks: Sequence[_Click], source: Source) -> tuple[np.ndarray, np.ndarray]:
+    def add(self, clicks: Sequence[_Click], source: Path) -> tuple[np.ndarray, np.ndarray]:
         """Return the number of each click's query, and a mask of the first clicks.
 
         Raises:
@@ -110,7 +111,7 @@ class _Queries:
         if clash.any():
             click = clicks[int(clash.argmax())]
             raise bad_input(
-                source.place,
+                source,
                 line=click.line,
                 wanted="one text per query",
                 found=f"a second text for {click.query_id!r}",

@@ -1,9 +1,8 @@
 """Import a release of many files with known names: MS MARCO passages, MS MARCO documents, ORCAS,
 TripClick.
 
-Every file is visited once. Queries and judgements are held until all are read, as an archive may
-have them in any order. Passages are written at once. Candidates and triples, which refer to both,
-follow when the collection is complete.
+Archives are unpacked first. Candidates and triples, which refer to queries and passages, follow
+when the collection is complete.
 """
 
 from __future__ import annotations
@@ -11,19 +10,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from positionbias.core.blocks import Block, numbered_lines
+from positionbias.core.blocks import Block, file_blocks, file_lines
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
-from positionbias.core.files import DOCUMENT, content_digest, file_state, unchanged
+from positionbias.core.files import content_digest, file_state, unchanged
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref, read_manifest
 from positionbias.core.places import pasted
 from positionbias.core.progress import track
+from positionbias.core.publish import work_folder
 from positionbias.core.qrels import parse_qrels
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.split_tables import KIND
@@ -32,7 +31,7 @@ from positionbias.formats.attach import Attachment, attach, parse_queries
 from positionbias.formats.candidates import trec_rankings, write_candidates
 from positionbias.formats.imported import counted, told
 from positionbias.formats.release_settings import ReleaseSettings
-from positionbias.formats.sources import Release, Source
+from positionbias.formats.sources import Release, plain_name
 from positionbias.formats.splits import Split, judged_split
 from positionbias.formats.validation_draw import (
     HeldOut,
@@ -44,18 +43,8 @@ from positionbias.formats.validation_draw import (
 )
 
 
-def _held(source: Source) -> list[Block]:
-    """Return all blocks of an archive member, to keep when the archive moves on."""
-    held: list[Block] = []
-    for block in source.blocks():
-        held.append(block)
-        if block.end > DOCUMENT.limit:
-            raise DOCUMENT.exceeded(source.place, found="more", do="unpack the archive, ")
-    return held
-
-
 class Held:
-    """The sources of a release's queries and judgements by role, until all are read.
+    """The files of a release's queries and judgements by role.
 
     ``parse`` turns the lines of a file into query texts by id.
     """
@@ -64,18 +53,10 @@ class Held:
         self, parse: Callable[[Iterable[tuple[int, str]], str], dict[str, str]] = parse_queries
     ) -> None:
         self._parse = parse
-        self.place: dict[str, str] = {}
-        self._lines: dict[str, Callable[[], Iterable[tuple[int, str]]]] = {}
+        self.files: dict[str, Path] = {}
 
     def __contains__(self, role: str) -> bool:
-        return role in self._lines
-
-    def take(self, role: str, source: Source) -> None:
-        """Keep a source, with its content if it is an archive member, as the archive moves on."""
-        self.place[role] = source.place
-        self._lines[role] = (
-            partial(numbered_lines, _held(source)) if source.member else source.lines
-        )
+        return role in self.files
 
     def queries(self, *roles: str) -> dict[str, str]:
         """Return the query texts of these files together, by id.
@@ -85,11 +66,11 @@ class Held:
         """
         merged: dict[str, str] = {}
         for role in filter(self.__contains__, roles):
-            texts = self._parse(self._lines[role](), self.place[role])
+            texts = self._parse(file_lines(self.files[role]), f"{self.files[role]}")
             for query_id, text in texts.items():
                 if merged.setdefault(query_id, text) != text:
                     raise InputError(
-                        f"{self.place[role]}: wanted one text per query; found a text for "
+                        f"{self.files[role]}: wanted one text per query; found a text for "
                         f"{query_id!r} that differs from earlier files; check that the files "
                         "belong together"
                     )
@@ -102,7 +83,7 @@ class Held:
             InputError: a malformed line (numbered), or a pair with two grades.
         """
         files = [
-            (role, parse_qrels(self._lines[role](), self.place[role]))
+            (role, parse_qrels(file_lines(self.files[role]), self.files[role]))
             for role in roles
             if role in self
         ]
@@ -113,7 +94,7 @@ class Held:
             for qrel in qrels:
                 if merged.setdefault(qrel[:2], qrel).grade != qrel.grade:
                     raise InputError(
-                        f"{self.place[role]}: wanted one grade per pair; found a grade for passage "
+                        f"{self.files[role]}: wanted one grade per pair; found a grade for passage "
                         f"{qrel.passage_id!r} of query {qrel.query_id!r} that differs from earlier "
                         "files; check that the files belong together"
                     )
@@ -166,8 +147,8 @@ class ReleaseImport(ABC):
         )
         self.map_shards = map_shards
         self.held = Held()
-        self.collections: list[Source] = []
-        self.late: dict[str, Source] = {}
+        self.collections: list[Path] = []
+        self.late: dict[str, Path] = {}
         self.left_out: dict[str, dict[str, int]] = {}
         self.writer: CollectionWriter
 
@@ -197,9 +178,9 @@ class ReleaseImport(ABC):
     def add_streamed(self) -> None:  # noqa: B027
         """Write what is too large to be held, after all splits."""
 
-    def blocks_of(self, source: Source) -> Iterable[Block]:
+    def blocks_of(self, source: Path) -> Iterable[Block]:
         """Return the blocks of one of the collection's files, cut between passages."""
-        return source.blocks()
+        return file_blocks(source)
 
     def states(self) -> list[JsonObject]:
         """Identify the inputs in the job's record, so that a change shows."""
@@ -209,9 +190,9 @@ class ReleaseImport(ABC):
         """Return the inputs by checksum, for the manifest."""
         return self.release.inputs(out)
 
-    def add_late(self, role: str, source: Source, collection: Collection, out: Path) -> None:
+    def add_late(self, role: str, source: Path, collection: Collection, out: Path) -> None:
         """Add a file that needs the complete collection; by default, a TREC run."""
-        rankings = track(trec_rankings(source), source.name, unit="queries")
+        rankings = track(trec_rankings(source), plain_name(source.name), unit="queries")
         write_candidates(collection, out, role, rankings, command=self.command)
 
     def run(
@@ -258,8 +239,7 @@ class ReleaseImport(ABC):
                 split.write(self.writer)
             self.add_streamed()
             for source in self.collections:
-                if source.member is None:
-                    self.add_collection(source)
+                self.add_collection(source)
             self.writer.finish(
                 Manifest(
                     kind=KIND,
@@ -294,17 +274,16 @@ class ReleaseImport(ABC):
         )
 
     def _gather(self) -> None:
-        """Visit every file once, as archive members are best read in order."""
-        for role, source in self.release.visit():
+        """Sort the files by what is done with them, those of archives unpacked."""
+        self.release.unpack(work_folder(self.writer.final) / "unpacked")
+        for role, path in self.release.files.items():
             kind = self.kind_of(role)
             if kind == "collection":
-                self.collections.append(source)
-                if source.member is not None:
-                    self.add_collection(source)
+                self.collections.append(path)
             elif kind in ("queries", "qrels"):
-                self.held.take(role, source)
+                self.held.files[role] = path
             else:
-                self.late[role] = source
+                self.late[role] = path
         if not self.release.files:
             raise bad_input(
                 self.release.places[0],
@@ -313,7 +292,7 @@ class ReleaseImport(ABC):
                 do="check the path",
             )
 
-    def add_collection(self, source: Source) -> None:
+    def add_collection(self, source: Path) -> None:
         """Write the passages of one of the collection's files."""
         blocks = 0
 
@@ -324,11 +303,13 @@ class ReleaseImport(ABC):
                 yield block
 
         self.writer.add_blocks(
-            self.passages_of(), track(counted(), source.name, unit="blocks"), self.map_shards
+            self.passages_of(),
+            track(counted(), plain_name(source.name), unit="blocks"),
+            self.map_shards,
         )
         if not blocks:
             raise bad_input(
-                source.place,
+                source,
                 wanted="passages",
                 found="an empty file",
                 do="fetch it again, or remove it",

@@ -18,9 +18,16 @@ from typing import IO
 
 from positionbias.core.blocks import BLOCK_BYTES, Block, stream_blocks
 from positionbias.core.errors import bad_input
-from positionbias.core.files import DOCUMENT, content_digest, file_state, open_plain, read_whole
+from positionbias.core.files import (
+    DOCUMENT,
+    content_digest,
+    file_state,
+    input_errors,
+    open_bytes,
+    open_plain,
+    read_whole,
+)
 from positionbias.formats.archives import streams_in
-from positionbias.formats.sources import Source
 from positionbias.formats.trec_docs import DOC_START, recognise
 
 _TAG = 16  # more than the longest form of <DOC>
@@ -135,14 +142,14 @@ class Places:
         return kind
 
 
-def document_blocks(source: Source) -> Iterator[Block]:
+def document_blocks(source: Path) -> Iterator[Block]:
     """Yield blocks of whole SGML documents.
 
     Raises:
         InputError: no such file, a damaged archive, or a document over the budget.
     """
-    with source.open() as stream:
-        yield from _stream_documents(stream, source.place)
+    with input_errors(source, wanted="a readable file"), open_bytes(source) as stream:
+        yield from _stream_documents(stream, f"{source}")
 
 
 def _walk(folder: Path) -> Iterator[Path]:

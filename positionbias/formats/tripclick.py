@@ -38,7 +38,7 @@ from positionbias.formats.candidates import trec_rankings, write_candidates
 from positionbias.formats.markup import collapse
 from positionbias.formats.release_import import Held, ReleaseImport
 from positionbias.formats.release_settings import ReleaseSettings
-from positionbias.formats.sources import Source
+from positionbias.formats.sources import plain_name
 from positionbias.formats.splits import Split, judged_split
 from positionbias.formats.trec_files import document_blocks
 from positionbias.formats.trec_topics import parse_tagged
@@ -144,7 +144,7 @@ class _Import(ReleaseImport):
     def passages_of(self) -> Callable[[Block], Iterable[Passage]]:
         return documents
 
-    def blocks_of(self, source: Source) -> Iterable[Block]:
+    def blocks_of(self, source: Path) -> Iterable[Block]:
         return document_blocks(source)
 
     def splits(self, *, keep_unjudged: bool) -> list[Split]:
@@ -162,11 +162,11 @@ class _Import(ReleaseImport):
             name, queries, self.held.qrels(*raw), further=further, keep_unjudged=keep_unjudged
         )
 
-    def add_late(self, role: str, source: Source, collection: Collection, out: Path) -> None:
+    def add_late(self, role: str, source: Path, collection: Collection, out: Path) -> None:
         if self.kind_of(role) == "runs":
             _, group, part = role.rsplit(".", 2)
             name, rankings = f"bm25_{group}_{PARTS[part]}", trec_rankings(source)
-            rankings = track(rankings, source.name, unit="queries")
+            rankings = track(rankings, plain_name(source.name), unit="queries")
             write_candidates(collection, out, name, rankings, command=self.command)
         else:
             write_triples(

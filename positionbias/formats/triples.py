@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from positionbias.core.blocks import Block
+from positionbias.core.blocks import Block, file_blocks
 from positionbias.core.collection import Collection
 from positionbias.core.files import remove
 from positionbias.core.groups import KIND, TrainingGroup, write_groups
@@ -31,7 +31,7 @@ from positionbias.core.records import Query
 from positionbias.core.seeds import keys64
 from positionbias.core.shards import read_shard
 from positionbias.core.steps import MapShards
-from positionbias.formats.sources import Source
+from positionbias.formats.sources import plain_name
 
 SPLIT = "train"
 _BATCH = 4_096
@@ -61,7 +61,7 @@ def write_triples(
     collection: Collection,
     out: Path,
     name: str,
-    source: Source,
+    source: Path,
     *,
     texts: bool,
     command: str,
@@ -84,7 +84,7 @@ def write_triples(
     if texts:
         _write_table(collection, table, map_shards)
     content = {"lines": 0}
-    blocks = track(source.blocks(), source.name, unit="blocks")
+    blocks = track(file_blocks(source), plain_name(source.name), unit="blocks")
     try:
         count = write_groups(
             folder,

@@ -15,8 +15,6 @@ import pytest
 from positionbias.core.errors import InputError
 from positionbias.formats.archives import streams_in
 from positionbias.formats.msmarco_qa_rows import qa_rows
-from positionbias.formats.release_import import Held
-from positionbias.formats.sources import archive_members
 from positionbias.formats.unix_compress import with_own_stack
 from positionbias.models.word_vectors import read_word_vectors
 from tests.formats.trec_disc import lzw
@@ -113,27 +111,3 @@ def test_parquet_keeps_to_the_ratio(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=RATIO):
         list(qa_rows(path))
-
-
-def test_a_member_that_must_be_held_keeps_to_the_budget(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with tarfile.open(tmp_path / "a.tar", "w") as archive:
-        info = tarfile.TarInfo("queries.tsv")
-        info.size = 1_000
-        archive.addfile(info, io.BytesIO(b"1\tq" + b" " * 997))
-    for budget, fits in (("1000", True), ("999", False)):
-        monkeypatch.setenv("POSBIAS_MAX_DOCUMENT", budget)
-        held = Held()
-        for source in archive_members(tmp_path / "a.tar"):
-            if fits:
-                held.take("queries", source)
-                assert list(held.queries("queries")) == ["1"]
-                continue
-            with pytest.raises(
-                InputError,
-                match=(
-                    r"a\.tar:queries\.tsv: wanted at most 999 bytes a document; found more; unpack"
-                ),
-            ):
-                held.take("queries", source)

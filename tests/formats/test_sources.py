@@ -8,13 +8,14 @@ import gzip
 import io
 import tarfile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import zstandard
 
-from positionbias.core.blocks import file_blocks, numbered_lines, stream_blocks
+from positionbias.core.blocks import file_blocks, file_lines, numbered_lines, stream_blocks
 from positionbias.core.errors import InputError
-from positionbias.formats.sources import Release, archive_members
+from positionbias.formats.sources import Release
 
 from .msmarco_files import write_files, write_tar
 
@@ -27,8 +28,10 @@ def release(*places: Path, skip: str = "") -> Release:
     return Release(places, role_of, skip=lambda role: role == skip, known="a.tsv or b.tsv")
 
 
-def read(found: Release) -> dict[str, list[tuple[int, str]]]:
-    return {role: list(source.lines()) for role, source in found.visit()}
+def read(found: Release, unpacked: Path | None = None) -> dict[str, list[tuple[int, str]]]:
+    with TemporaryDirectory() as folder:
+        found.unpack(unpacked or Path(folder))
+        return {role: list(file_lines(path)) for role, path in found.files.items()}
 
 
 LINES = {"a": [(1, "1\tone"), (2, "2\ttwo")], "b": [(1, "3\tthree")]}
@@ -49,16 +52,6 @@ def test_plain_packed_and_archived_files_hold_the_same(tmp_path: Path) -> None:
         found = release(place)
         assert read(found) == LINES
         assert found.not_read == {}
-
-
-def test_a_member_can_be_read_again_later(tmp_path: Path) -> None:
-    archive = write_tar(
-        tmp_path / "all.tar.gz", {"a.tsv": "1\tone\n2\ttwo\n", "b.tsv": "3\tthree\n"}
-    )
-    found = release(archive)
-    sources = dict(found.visit())
-    assert list(sources["a"].lines()) == LINES["a"]
-    assert sources["b"].place == f"{archive}:b.tsv"
 
 
 def test_what_is_not_read_is_named_with_its_reason(tmp_path: Path) -> None:
@@ -106,8 +99,15 @@ def test_links_folders_and_odd_names_in_an_archive_do_nothing(tmp_path: Path) ->
         tar.addfile(member, io.BytesIO(b"3\tthree\n"))
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "odd.tar").write_bytes(buffer.getvalue())
-    assert read(release(tmp_path / "in" / "odd.tar")) == {"b": LINES["b"]}
-    assert sorted(path.name for path in tmp_path.rglob("*")) == ["in", "odd.tar"]
+    unpacked = tmp_path / "in" / "unpacked"
+    assert read(release(tmp_path / "in" / "odd.tar"), unpacked) == {"b": LINES["b"]}
+    assert sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*")) == [
+        "in",
+        "in/odd.tar",
+        "in/unpacked",
+        "in/unpacked/odd.tar",
+        "in/unpacked/odd.tar/b.tsv",
+    ]
 
 
 @pytest.mark.parametrize("cut", [0, 100, 513, 700, 1024, 1100, 2048])
@@ -121,7 +121,7 @@ def test_an_archive_that_was_cut_is_one_line(tmp_path: Path, cut: int) -> None:
     with pytest.raises(
         InputError, match=r"cut.tar: wanted a complete tar archive; found .*; fetch the file again"
     ) as error:
-        [list(source.lines()) for source in archive_members(path)]
+        read(release(path))
     assert "\n" not in str(error.value)
 
 
@@ -142,13 +142,13 @@ def test_damage_in_an_archive_is_one_line(tmp_path: Path) -> None:
     ):
         path.write_bytes(data)
         with pytest.raises(InputError, match="wanted a (complete tar archive|tar archive, whole)"):
-            [list(source.lines()) for source in archive_members(path)]
+            read(release(path))
 
 
 def test_a_damaged_member_is_named(tmp_path: Path) -> None:
     archive = write_tar(tmp_path / "all.tar", {"a.tsv": b"1\tone\n2\t\xff\n"})
     with pytest.raises(
-        InputError, match=r"all.tar:a.tsv:2: wanted text in UTF-8; found the byte 0xff"
+        InputError, match=r"all.tar/a.tsv:2: wanted text in UTF-8; found the byte 0xff"
     ):
         read(release(archive))
 
