@@ -88,6 +88,8 @@ def main() -> None:
     ]
     ratios = [one / two for one, two in zip(*commands.values(), strict=True)]
     today = time.strftime("%Y-%m-%d", time.gmtime())
+    first = hasattr(os, "SCHED_RR") and os.sched_getscheduler(0) == os.SCHED_RR
+    beside = "; this ran before all other work (chrt --rr 10)" if first else ""
     page = f"""# Rotation of a file by white space
 
 {machine.processor}, {machine.cores} cores; Python {sys.version.split()[0]}, numpy \
@@ -96,7 +98,7 @@ def main() -> None:
     python benchmarks/rotation.py --megabytes {options.megabytes} --turns {options.turns}
 
 A file of {size:.0f} MB, invented; {options.turns} turns of each. The load at the end:
-{os.getloadavg()[0]:.1f}.
+{os.getloadavg()[0]:.1f}{beside}.
 
 Rotated in memory, {size / median(own):.0f} MB a processor second (median; best \
 {size / min(own):.0f}). The whole command, with its start, digests and writing:

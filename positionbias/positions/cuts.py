@@ -32,9 +32,9 @@ ROTATED, DRAWN_AS_IT_WAS, WORDLESS = "rotated", "drawn_as_it_was", "without_word
 ONE_WORD = "one_word"
 ONE_SENTENCE = "without_inner_sentence_boundary"
 
-# bytes of text whose arrays fit in the processor's cache: for array operations, and for one call of
-# BlingFire
-_PORTION, _CALL = 1 << 20, 1 << 14
+# bytes of text at a time whose arrays fit in the processor's cache: for array operations, of which
+# few and long ones let threads work side by side, and for one call of BlingFire
+_PORTION, _CALL = 1 << 21, 1 << 14
 _PIECE = 1 << 18  # bytes of a long passage per call: BlingFire's buffers take 40 bytes per byte
 _PARTING = np.isin(np.arange(256), [ord(" "), ord("\t"), ord("\n"), ord("\r")])
 _SPACE, _DOT = 0x20, 0x2E
