@@ -113,12 +113,12 @@ class Groups:
         """Return the passages that are the positive of a group; large sets are streamed by
         column.
         """
-        wanted = pa.array(list(passage_ids), pa.string())
-        found: set[str] = set()
+        ids = pa.array(list(passage_ids), pa.string())
+        positives: set[str] = set()
         for batch in self.batches():
             first = pc.list_element(batch.column("passage_ids"), 0)
-            found.update(pc.unique(first.filter(pc.is_in(first, value_set=wanted))).to_pylist())
-        return found
+            positives.update(pc.unique(first.filter(pc.is_in(first, value_set=ids))).to_pylist())
+        return positives
 
     @cached_property
     def shard_paths(self) -> list[Path]:
@@ -166,11 +166,8 @@ def group_queries(collection: Collection, splits: Sequence[str]) -> dict[str, st
                     found=(
                         f"two of query {query_id!r}: {texts[query_id]!r}, and in {split} {text!r}"
                     ),
-                    do=(
-                        "rename the queries of one split (posbias collection merge puts a name "
-                        "before those "
-                        "of each collection)"
-                    ),
+                    do="rename the queries of one split (posbias collection merge puts a name "
+                    "before those of each collection)",
                 )
     return texts
 

@@ -388,17 +388,6 @@ def recover(final: Path | str) -> None:
         _surely(_restore, final)
 
 
-def discard(path: Path, final: Path) -> None:
-    """Remove what ``final`` has made obsolete: rename it in one step, and leave any remains to the
-    next writer of ``final``.
-    """
-    with suppress(OSError):
-        stale = work_folder(final)
-        remove(stale)
-        os.rename(path, stale)
-        remove(stale)
-
-
 def _aside(final: Path) -> Path:
     return final.with_name(f".{final.name}.replaced")
 

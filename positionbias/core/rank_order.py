@@ -58,7 +58,7 @@ def ranked(
     Raises:
         InputError: a repeated passage, or a score that is not a finite number.
     """
-    found = ""
+    fault = ""
     try:
         with np.errstate(over="ignore"):  # overflow becomes infinite and is refused below
             values = np.asarray(scores, dtype=np.float32)
@@ -66,12 +66,12 @@ def ranked(
         if not finite.all():
             place = int(finite.argmin())
             passage_id = names[passages[place]] if names else passages[place]
-            found = f"{values[place]} for passage {passage_id!r} of query {query_id!r}"
+            fault = f"{values[place]} for passage {passage_id!r} of query {query_id!r}"
     except (TypeError, ValueError):
-        found = f"what is no number for query {query_id!r}"
-    if found:
+        fault = f"what is no number for query {query_id!r}"
+    if fault:
         raise InputError(
-            f"{source}: wanted finite scores; found {found}; check the system that made it"
+            f"{source}: wanted finite scores; found {fault}; check the system that made it"
         )
     # a set of texts, and differences of numbers, are the quickest
     if not np.diff(np.sort(passages)).all() if names else len(set(passages)) < len(passages):

@@ -152,12 +152,12 @@ class Run(Mapping[str, Ranking]):
         Raises:
             InputError: a query that comes twice.
         """
-        run, found = cls(name, ()), np.zeros(passages, bool)
+        run, ranked_rows = cls(name, ()), np.zeros(passages, bool)
         for query_id, rows, scores in rankings:
             run._refuse_known(query_id)
             run._index[query_id] = (rows.astype(np.int32), scores)
-            found[rows] = True
-        named = np.flatnonzero(found)
+            ranked_rows[rows] = True
+        named = np.flatnonzero(ranked_rows)
         run._vocabulary = ids_of(named)
         numbers = np.zeros(passages, np.int32)
         numbers[named] = np.arange(len(named))

@@ -9,16 +9,17 @@ Only the main process validates and writes; the others get its results.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from threading import Lock
 
 from positionbias.core.errors import InputError
+from positionbias.core.files import remove
 from positionbias.core.json_text import Json, read_as
 from positionbias.core.progress import step as progress_step
-from positionbias.core.publish import discard
+from positionbias.core.publish import work_folder
 from positionbias.engine.ahead import ahead
 from positionbias.models.protocols import Ranker
 from positionbias.training.batches import Batch, TrainingTexts, batches, pinned
@@ -240,5 +241,11 @@ def _look(
 
 
 def forget_state(out: Path) -> None:
-    """Remove the working folder of a finished training."""
-    discard(working_folder(out), out)
+    """Remove the working folder of a finished training: rename it in one step, and leave any
+    remains to the next writer of ``out``.
+    """
+    with suppress(OSError):
+        stale = work_folder(out)
+        remove(stale)
+        working_folder(out).rename(stale)
+        remove(stale)
