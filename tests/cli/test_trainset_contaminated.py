@@ -81,7 +81,7 @@ def test_to_a_teacher_that_saw_the_test(folder: Path, capsys: pytest.CaptureFixt
     [
         (
             ["--contaminate", "tset"],
-            "small: wanted a split 'tset' for --contaminate; found train, validation, test",
+            "small: wanted split 'tset'; found train, validation, test; did you mean test?",
         ),
         (
             ["--contaminate", "test"],
@@ -93,7 +93,7 @@ def test_to_a_teacher_that_saw_the_test(folder: Path, capsys: pytest.CaptureFixt
         ),
         (
             ["--set", "split=validation"],
-            "train.run: wanted queries of split 'validation'; found query",
+            "train.run: wanted queries of split 'validation' and passages of planted; found query",
         ),
     ],
 )
