@@ -35,7 +35,7 @@ from fuzz_seeds import SEEDS, packed
 
 from positionbias.core import blocks
 from positionbias.core.errors import PositionBiasError
-from positionbias.formats import sources, trec_files
+from positionbias.formats import trec_files
 from positionbias.formats.attach import read_judgements, read_queries
 from positionbias.formats.beir import import_beir
 from positionbias.formats.msmarco import import_msmarco
@@ -63,7 +63,6 @@ LONGEST_MESSAGE = 1_500
 _SIZED = (  # what takes a block size: small ones put every boundary somewhere
     blocks.file_blocks,
     blocks.stream_blocks,
-    sources.Source.blocks,
     trec_files._stream_documents,
     trec_files.bundles,
 )
