@@ -22,7 +22,6 @@ from measuring import hardware, result_place
 
 from positionbias.core.collection import Collection
 from positionbias.core.files import read_json, sha256_file
-from positionbias.core.formatting import decimal
 from positionbias.core.run import Run
 from positionbias.engine.choose import Engine
 from positionbias.evaluation.measures import per_query
@@ -39,6 +38,7 @@ from positionbias.models.distil import distil
 from positionbias.models.encoder_source import MINILM
 from positionbias.models.settings import DistilSettings
 from positionbias.models.shapes import TKConfig
+from positionbias.text.formatting import decimal
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
 

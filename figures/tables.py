@@ -18,9 +18,9 @@ from typing import Any
 import pandas
 from pandas import DataFrame, Series
 
-from positionbias.core.formatting import NBSP, as_form
 from positionbias.core.rows import read_csv
 from positionbias.leakage.semantic import THRESHOLDS
+from positionbias.text.formatting import NBSP, as_form
 
 __all__ = ["NUMBERS", "PAGES", "PRICES", "TABLES", "only", "rows", "with_tables"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from positionbias.core.progress import set_quiet
-from positionbias.core.splitter import USUAL_WORDS, remark_other_splitter
+from positionbias.text.splitter import USUAL_WORDS, remark_other_splitter
 from tests.forked import forked
 
 # Runs each line of the first argument as a command, in one process, without the modules that are

@@ -16,7 +16,6 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.formatting import percent
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import below, drawn_order
@@ -28,6 +27,7 @@ from positionbias.positions.evidence import MATCHING, Evidence, FoundEvidence
 from positionbias.positions.locate import Span, TokenisedPassage
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.scored import TextsById
+from positionbias.text.formatting import percent
 from positionbias.text.sentences import sentence_spans, sentences
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from positionbias.audit.measured import Given
 from positionbias.audit.settings import Limits
 from positionbias.audit.verdict import MOST_QUERIES, queries_for
 from positionbias.audit.words import sentences_of, unread_part
-from positionbias.core.formatting import count, decimal, plural, with_interval
 from positionbias.core.records import interval_of
 from positionbias.core.terminal import neutral
+from positionbias.text.formatting import count, decimal, plural, with_interval
 
 
 class Outcome(StrEnum):

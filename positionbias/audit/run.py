@@ -43,13 +43,13 @@ from positionbias.core.progress import hint, say
 from positionbias.core.records import Query
 from positionbias.core.rows import records
 from positionbias.core.run import Run, find_run
-from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.steps import MapShards
 from positionbias.core.terminal import wrapped
 from positionbias.engine.choose import Engine
 from positionbias.firststage.bm25 import retrieve
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.ranking.config import Computing
+from positionbias.text.splitter import USUAL_WORDS
 
 MOST_NAMED = 100  # characters of the name of an audit that is kept
 RE_RANKS = "Models re-rank all candidates to the depth, whatever depth they were tuned to."

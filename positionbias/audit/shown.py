@@ -27,11 +27,11 @@ from positionbias.audit.words import (
     step_of,
     unread_part,
 )
-from positionbias.core.formatting import count, percent, plural
 from positionbias.report.figure import Forest, Mark
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Answered, Finding, Tile
 from positionbias.report.table import RowTable, Value
+from positionbias.text.formatting import count, percent, plural
 
 BY_QUERY = (RAW, "as it is", "rotated once")
 SIGNS = {  # the direction of an effect, and what units are, in words

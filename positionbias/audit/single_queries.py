@@ -19,7 +19,6 @@ from positionbias.audit.systems import Task
 from positionbias.audit.trials import make_trials
 from positionbias.core.collection import find_collection
 from positionbias.core.errors import PositionBiasError
-from positionbias.core.formatting import percent, slug
 from positionbias.core.run import Run
 from positionbias.core.seeds import drawn_order
 from positionbias.positions.answers import AnswerShard
@@ -27,6 +26,7 @@ from positionbias.positions.evidence import evidence_of
 from positionbias.ranking.config import RankingConfig
 from positionbias.report.presentation import Study
 from positionbias.report.table import Cell, Column, Table
+from positionbias.text.formatting import percent, slug
 
 EXTREMES, DRAWN = 20, 5
 NOTE = (

@@ -36,9 +36,9 @@ from positionbias.audit.lists import Nature, OrderSlopes
 from positionbias.audit.manipulate import Measured
 from positionbias.audit.reads import Reads
 from positionbias.audit.trials import COLUMNS, MOVES, NO_SCORE
-from positionbias.core.formatting import count
 from positionbias.evaluation.bootstrap import FEWEST, span_of
 from positionbias.evaluation.simultaneous import Simultaneous, simultaneous
+from positionbias.text.formatting import count
 
 MEASURE_MARGIN = 0.02  # the smallest effect of interest in the measure [decision]
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]

@@ -19,8 +19,8 @@ from positionbias.audit.answers import (
 )
 from positionbias.audit.evidence import error_note
 from positionbias.audit.verdict import ALONE, TOO_LONG, queries_for, side, wanted_queries
-from positionbias.core.formatting import MISSING, NBSP, count, decimal, percent, plural
 from positionbias.evaluation.bootstrap import FEWEST
+from positionbias.text.formatting import MISSING, NBSP, count, decimal, percent, plural
 
 HOW = (
     "To find out: posbias debias COLLECTION, run your system on it, then posbias audit COLLECTION "

@@ -33,7 +33,6 @@ from positionbias.core.places import Place, pasted
 from positionbias.core.progress import Progress, say, step
 from positionbias.core.publish import resumable_folder
 from positionbias.core.seal import MANIFEST
-from positionbias.core.splitter import USUAL_WORDS, splitter_of
 from positionbias.core.steps import make_shards
 from positionbias.dense.passage_blocks import Rows, encoded_blocks
 from positionbias.dense.settings import ON_DISK
@@ -46,6 +45,7 @@ from positionbias.models.protocols import Served, known_room
 from positionbias.ranking.config import RankingConfig, Spread
 from positionbias.ranking.loading import Elsewhere, Loading
 from positionbias.ranking.workers import model_workers
+from positionbias.text.splitter import USUAL_WORDS, splitter_of
 
 _ID_ROWS = 1 << 16
 _NOTES = (

@@ -32,11 +32,11 @@ from positionbias.core.rows import counted_rows
 from positionbias.core.seal import CACHE, verified
 from positionbias.core.shards import ArrowFiles, check_count
 from positionbias.core.shown import Shown
-from positionbias.core.splitter import remark_other_splitter
 from positionbias.dense.nearest import Block
 from positionbias.dense.vector_blocks import mapped_array, stored_blocks
 from positionbias.engine.per_process import PerProcess
 from positionbias.models.checkpoint import Checkpoint, shape_of
+from positionbias.text.splitter import remark_other_splitter
 
 KIND = "vectors"
 SHARDS, IDS = "vectors", "ids.arrow"

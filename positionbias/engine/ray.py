@@ -20,10 +20,10 @@ from typing import Any, TypeVar
 
 from positionbias.core.errors import PositionBiasError, SettingError, StorageError
 from positionbias.core.manifest import package_versions
-from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.steps import MapShards
 from positionbias.engine.local import check_workers
 from positionbias.engine.ray_driver import RETRIES, RayEndedError, drivers, import_ray, ray_ended
+from positionbias.text.splitter import USUAL_WORDS
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")

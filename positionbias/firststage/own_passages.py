@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from positionbias.core.formatting import plural
+from positionbias.text.formatting import plural
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection

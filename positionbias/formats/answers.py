@@ -12,7 +12,6 @@ from positionbias.core.collection import Collection, find_collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import content_digest, unchanged
-from positionbias.core.formatting import plural
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.outcome import HISTOGRAM, hint_collection
@@ -25,6 +24,7 @@ from positionbias.formats.columns import Columns
 from positionbias.formats.imported import in_words
 from positionbias.formats.table_files import BATCH_ROWS, Table, open_table
 from positionbias.formats.table_values import MisfitError, RowCounts, id_in, read_row
+from positionbias.text.formatting import plural
 
 _NOTES = (
     (

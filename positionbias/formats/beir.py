@@ -24,7 +24,6 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import content_digest, file_state, unchanged
-from positionbias.core.formatting import plural
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref
 from positionbias.core.progress import track
@@ -44,6 +43,7 @@ from positionbias.formats.beir_files import (
 from positionbias.formats.imported import LEFT_OUT, told
 from positionbias.formats.posir import SpanCounts, answers_of_spans
 from positionbias.formats.row_blocks import RowBlock
+from positionbias.text.formatting import plural
 
 LICENCE = (
     "each data set of BEIR has its own licence: see the table of data sets at "

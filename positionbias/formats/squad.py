@@ -22,7 +22,6 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import content_digest, unchanged
-from positionbias.core.formatting import plural
 from positionbias.core.json_text import Json
 from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.progress import track
@@ -50,6 +49,7 @@ from positionbias.formats.validation_draw import (
     part,
     sharing_passages,
 )
+from positionbias.text.formatting import plural
 
 LICENCE = "CC BY-SA 4.0 (SQuAD; Rajpurkar et al. 2016, 2018)"
 ROLE_OF_SPLIT = {"train": "train", "validation": "train", "test": "test"}

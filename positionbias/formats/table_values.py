@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from positionbias.core.formatting import plural
 from positionbias.core.json_text import NAME
 from positionbias.core.records import HIGHEST_GRADE
 from positionbias.formats.columns import SPLIT_WORDS
+from positionbias.text.formatting import plural
 
 MOST_CLASSES = 20  # of labels without a grade that are named
 _SIMPLE = {str, int, bool, type(None), list, dict}  # what ``_plain`` leaves as it is

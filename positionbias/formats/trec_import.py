@@ -15,7 +15,6 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.files import content_digest, file_state, unchanged
-from positionbias.core.formatting import plural
 from positionbias.core.json_text import Json, JsonObject
 from positionbias.core.manifest import InputRef, Manifest, Provenance, input_ref
 from positionbias.core.progress import track
@@ -28,6 +27,7 @@ from positionbias.formats.imported import told
 from positionbias.formats.trec_docs import KINDS, Reading, read_documents
 from positionbias.formats.trec_files import Bundle, Places, bundles
 from positionbias.formats.trec_topics import read_topic_files
+from positionbias.text.formatting import plural
 
 SplitFiles = Sequence[tuple[str, Path | str]]
 _LICENCES = {

@@ -37,7 +37,6 @@ from positionbias.core.places import Place, model_place, pasted
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.rows import counted_rows
 from positionbias.core.seal import MANIFEST
-from positionbias.core.splitter import remark_other_splitter
 from positionbias.evaluation.convergence import Ending, ended_name
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.card import CARD, model_card
@@ -63,6 +62,7 @@ from positionbias.models.remedies import AnyRemedy, Remedy, read_remedy
 from positionbias.models.shapes import KINDS
 from positionbias.models.tensors import FACTS, FIX
 from positionbias.models.user_code import is_code_name, load_user_code, user_model
+from positionbias.text.splitter import remark_other_splitter
 
 KIND = "checkpoint"
 LOG = "training.json"

@@ -37,13 +37,13 @@ from positionbias.core.places import Place, pasted
 from positionbias.core.progress import step
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.rows import counted_rows
-from positionbias.core.splitter import USUAL_WORDS
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import encoder_folder
 from positionbias.models.identity import model_checksum
 from positionbias.models.settings import DistilSettings
 from positionbias.models.torch_threads import torch_threads
 from positionbias.models.vector_file import save_vectors
+from positionbias.text.splitter import USUAL_WORDS
 from positionbias.text.vocabulary import Vocabulary, known_words
 
 # root mean square of the written values: as GloVe's, and as TK's random word vectors

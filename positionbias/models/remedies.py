@@ -21,8 +21,8 @@ from itertools import pairwise
 from typing import ClassVar
 
 from positionbias.core.errors import SettingError
-from positionbias.core.splitter import USUAL_WORDS
 from positionbias.positions.rotate import rotate_at
+from positionbias.text.splitter import USUAL_WORDS
 from positionbias.text.words import word_spans
 
 MOST_VARIANTS = 64

@@ -47,7 +47,7 @@ def show(collection: Source, *, engine: Engine = Engine()) -> Measurements:
         test             18          76       36
         ...
     """
-    from positionbias.text.statistics import show_collection
+    from positionbias.corpora.statistics import show_collection
 
     return show_collection(collection, engine)
 

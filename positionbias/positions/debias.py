@@ -27,7 +27,6 @@ from positionbias.core.records import Passage
 from positionbias.core.rows import Collected
 from positionbias.core.seal import AGAIN
 from positionbias.core.shards import read_shard, write_shard
-from positionbias.core.splitter import USUAL_WORDS, splitter_of
 from positionbias.core.steps import MapShards
 from positionbias.engine.choose import Engine
 from positionbias.positions.cuts import (
@@ -50,6 +49,7 @@ from positionbias.positions.rewrite import (
     rewrite,
 )
 from positionbias.positions.rotate import Rotation, move_span
+from positionbias.text.splitter import USUAL_WORDS, splitter_of
 
 
 def debias(

@@ -12,7 +12,6 @@ from positionbias.core.inputs import CollectionLike
 from positionbias.core.outcome import Measurements, Read
 from positionbias.core.records import Interval
 from positionbias.core.rows import Collected
-from positionbias.core.splitter import USUAL_WORDS
 from positionbias.engine.choose import Engine
 from positionbias.positions.histogram import (
     POINTS,
@@ -22,6 +21,7 @@ from positionbias.positions.histogram import (
     splits_with_answers,
 )
 from positionbias.positions.settings import HistogramOptions
+from positionbias.text.splitter import USUAL_WORDS
 
 ANSWERS = "answer positions"
 

@@ -39,7 +39,6 @@ from positionbias.core.files import (
     unchanged,
     zstandard,
 )
-from positionbias.core.formatting import count, percent
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     InputRef,
@@ -56,12 +55,13 @@ from positionbias.core.progress import hint, track
 from positionbias.core.publish import atomic_file, refuse_existing, resumable_folder
 from positionbias.core.seal import as_signed, signed
 from positionbias.core.shown import Shown
-from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.steps import MapShards
 from positionbias.positions.cuts import ROTATED, possible_fates
 from positionbias.positions.raw_formats import Edits, format_of, rotate_jsonl, rotate_tsv, spliced
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.settings import RawFormat
+from positionbias.text.formatting import count, percent
+from positionbias.text.splitter import USUAL_WORDS
 
 PIPE = "-"
 

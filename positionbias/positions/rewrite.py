@@ -23,11 +23,11 @@ from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage
 from positionbias.core.shards import Shard
 from positionbias.core.split_tables import KIND, of_queries
-from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.steps import MapShards
 from positionbias.positions.answers import answered_passages
 from positionbias.positions.locate import TokenisedPassage, known_span, locate
 from positionbias.positions.settings import Matching
+from positionbias.text.splitter import USUAL_WORDS
 
 Item = TypeVar("Item")
 MoveSpan = Callable[[int, int], tuple[int, int] | None]

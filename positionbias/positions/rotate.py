@@ -23,7 +23,7 @@ from positionbias.core.errors import InputError, bad_input, check_type
 from positionbias.core.records import identifier
 from positionbias.core.seeds import below, text_id
 from positionbias.core.settings import Seed, check_settings, setting
-from positionbias.core.splitter import USUAL_WORDS
+from positionbias.text.splitter import USUAL_WORDS
 from positionbias.text.words import (
     WORD_METHODS,
     WORDS_HELP,

@@ -22,7 +22,6 @@ from pandas import DataFrame
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.formatting import plural
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import Manifest, Provenance, input_ref, package_versions
@@ -31,7 +30,6 @@ from positionbias.core.publish import refuse_existing
 from positionbias.core.rows import Collected
 from positionbias.core.seeds import drawn_order
 from positionbias.core.split_tables import KIND, of_queries
-from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.steps import MapShards
 from positionbias.positions.answers import (
     ONE_START,
@@ -43,6 +41,8 @@ from positionbias.positions.answers import (
     counted_answers,
 )
 from positionbias.positions.settings import Selection
+from positionbias.text.formatting import plural
+from positionbias.text.splitter import USUAL_WORDS
 
 PURPOSE = "select query"
 

@@ -18,7 +18,7 @@ from positionbias.core.files import read_json
 from positionbias.core.json_text import Json, JsonObject, converted
 from positionbias.core.seeds import key64
 from positionbias.core.settings import REQUIRED, Seeded, Settings, setting
-from positionbias.core.splitter import USUAL_WORDS
+from positionbias.text.splitter import USUAL_WORDS
 from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod
 
 Matches = Literal["all", "first", "last"]

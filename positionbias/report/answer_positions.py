@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from pandas import DataFrame
 
-from positionbias.core.formatting import percent
 from positionbias.core.terminal import encodable, wrapped
 from positionbias.positions.histogram import POINTS, Beside
 from positionbias.positions.measured import ANSWERS
@@ -16,6 +15,7 @@ from positionbias.report.figure import Histogram
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Answer, Answered, Question, sentences
 from positionbias.report.table import RowTable, Value
+from positionbias.text.formatting import percent
 
 PARTS, LONGEST = 10, 60  # bars, and columns of a bar
 BARS = "share of answers by place in the passage; the mark is the share if unbiased"

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from pandas import DataFrame
 
-from positionbias.core.formatting import decimal, plural, with_interval
 from positionbias.evaluation.answers import LEVEL, is_significant
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Finding, bounds_of, records_of, said, sentences
 from positionbias.report.table import P_NOTE, RowTable, Value
+from positionbias.text.formatting import decimal, plural, with_interval
 
 MEAN = "statistic == 'mean' and subset == ''"
 SURE = "more than chance"

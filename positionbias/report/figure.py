@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pandas import DataFrame
 
 from positionbias.core.errors import InputError
-from positionbias.core.formatting import percent
 from positionbias.report.record import Record, records_of, rows_with, said
+from positionbias.text.formatting import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from pandas import DataFrame
 
-from positionbias.core.formatting import as_form, count, plural
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Sentences, sentences
 from positionbias.report.table import RowTable, Value
+from positionbias.text.formatting import as_form, count, plural
 
 
 def _counted(rows: DataFrame) -> list[str]:

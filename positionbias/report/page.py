@@ -23,13 +23,13 @@ from pandas import DataFrame
 from positionbias import __version__
 from positionbias.core import rows as of_rows
 from positionbias.core.errors import bad_input
-from positionbias.core.formatting import any_value, slug
 from positionbias.core.manifest import Manifest, input_name, read_manifest
 from positionbias.core.publish import atomic_file
 from positionbias.report.figure import COLOURS, Colour, inline_svg
 from positionbias.report.presentation import RowSection, Study, presentations
 from positionbias.report.record import Finding, Tile, advice_of, by_importance
 from positionbias.report.table import Table, as_csv, as_latex, header_groups
+from positionbias.text.formatting import any_value, slug
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

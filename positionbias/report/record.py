@@ -16,8 +16,8 @@ from typing import Any
 
 from pandas import DataFrame
 
-from positionbias.core.formatting import as_form, with_interval
 from positionbias.core.records import Interval
+from positionbias.text.formatting import as_form, with_interval
 
 Sentences = Callable[[DataFrame], Sequence[str]]
 

@@ -17,7 +17,6 @@ import pandas
 from positionbias.core import rows as of_rows
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input, or_closest
-from positionbias.core.formatting import plural
 from positionbias.core.json_text import JsonObject
 from positionbias.core.manifest import (
     Manifest,
@@ -39,6 +38,7 @@ from positionbias.core.places import Place, output_place, pasted
 from positionbias.core.progress import hint
 from positionbias.core.shown import Shown
 from positionbias.core.terminal import lines_of
+from positionbias.corpora.statistics import collection_rows
 from positionbias.positions.debias import file_rows, rotation_rows
 from positionbias.positions.place import placement_rows
 from positionbias.positions.raw_files import RotatedFile
@@ -46,7 +46,7 @@ from positionbias.positions.select import selection_rows
 from positionbias.report.page import drawings_of, load_study, tables_of, write_page
 from positionbias.report.presentation import Study, shown_by
 from positionbias.report.table import Table, as_text, save_tables
-from positionbias.text.statistics import collection_rows
+from positionbias.text.formatting import plural
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

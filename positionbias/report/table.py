@@ -13,14 +13,6 @@ from typing import Any, NamedTuple
 from pandas import DataFrame, MultiIndex
 
 from positionbias.core.csv_cells import write_rows
-from positionbias.core.formatting import (
-    MISSING,
-    NBSP,
-    as_form,
-    decimal,
-    plural,
-    with_interval,
-)
 from positionbias.core.manifest import Manifest, provenance, write_manifest
 from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Interval
@@ -28,6 +20,14 @@ from positionbias.core.seal import MANIFEST
 from positionbias.core.terminal import line_width, neutral, shown_width, words_of, wrap
 from positionbias.evaluation.answers import is_significant
 from positionbias.report.record import Record, bounds_of, records_of, said
+from positionbias.text.formatting import (
+    MISSING,
+    NBSP,
+    as_form,
+    decimal,
+    plural,
+    with_interval,
+)
 
 DOUBTFUL, MARK = "†", "‡"  # of a significant difference: before and after the correction
 P_NOTE = (

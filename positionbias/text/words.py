@@ -3,7 +3,7 @@ any machine, or by white space.
 
 BlingFire is called through its C function, which gives byte offsets; slicing by offsets keeps every
 character. Where its library cannot be loaded, our rules over Unicode letters, digits and marks
-take its place (``core.splitter``). Whichever splits, a word in a script without spaces is split
+take its place (``text.splitter``). Whichever splits, a word in a script without spaces is split
 further into clusters (``text.clusters``).
 
 Sentences end where BlingFire (or our rules) ends them; also behind the marks of other scripts
@@ -24,8 +24,8 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from positionbias.core.errors import DependencyError
-from positionbias.core.splitter import USUAL_WORDS, load_blingfire
 from positionbias.text.clusters import has_unspaced, split_unspaced
+from positionbias.text.splitter import USUAL_WORDS, load_blingfire
 
 if TYPE_CHECKING:
     import numpy as np

@@ -27,7 +27,6 @@ from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.rows import Collected
 from positionbias.core.run import Run
-from positionbias.core.splitter import USUAL_WORDS, remark_other_splitter
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from positionbias.models.kinds import begins_with, has_term_vectors
 from positionbias.models.offset import check_offsets
@@ -36,6 +35,7 @@ from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import original_collection, sample_passages
 from positionbias.ranking.score import known_queries
+from positionbias.text.splitter import USUAL_WORDS, remark_other_splitter
 from positionbias.training.batches import TrainingTexts
 from positionbias.training.build import build_model
 from positionbias.training.devices import Devices, find_devices

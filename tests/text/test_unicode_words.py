@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core.splitter import load_blingfire
+from positionbias.text.splitter import load_blingfire
 from positionbias.text.words import (
     byte_offsets,
     sentence_starts,

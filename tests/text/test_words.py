@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core import splitter
 from positionbias.core.errors import DependencyError
-from positionbias.text import words
+from positionbias.text import splitter, words
 from positionbias.text.clusters import has_unspaced
 from positionbias.text.words import (
     WORD_METHODS,

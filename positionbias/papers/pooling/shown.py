@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from pandas import DataFrame
 
-from positionbias.core.formatting import NBSP
 from positionbias.pooling.kinds import Contrast, KindAnswer
 from positionbias.pooling.verdict import SURE, RunAnswer
 from positionbias.report.figure import Forest, Lines, Mark, Scatter
 from positionbias.report.presentation import Presentation, RowSection
 from positionbias.report.record import Answer, Answered, Finding, Question, records_of, said
 from positionbias.report.table import RowTable, Value
+from positionbias.text.formatting import NBSP
 
 UNDER = {"measure": "Measure", "pool": "Pools", "kind": "Test systems"}
 FOUND = "measure == 'relevant documents'"

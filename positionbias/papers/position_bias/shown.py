@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from pandas import DataFrame, Series
 
-from positionbias.core.formatting import as_form, percent
 from positionbias.evaluation.answers import LEVEL, MARGIN, Compared
 from positionbias.evaluation.convergence import UNFINISHED
 from positionbias.evaluation.crossed import (
@@ -58,6 +57,7 @@ from positionbias.report.record import (
     said,
 )
 from positionbias.report.table import DOUBTFUL, MARK, RowTable, Value, where_printed
+from positionbias.text.formatting import as_form, percent
 
 PRINTED = f"Published: {PAPER}. Ours is another experiment, not a repetition of it."
 MODELS = "role == 're-ranker'"

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from pandas import DataFrame
 
-from positionbias.core.formatting import plural
 from positionbias.evaluation.answers import LEVEL, Compared
 from positionbias.experiments.endings import ending_sentences, training_section
 from positionbias.experiments.shown import (
@@ -28,6 +27,7 @@ from positionbias.report.table import (
     Value,
     where_printed,
 )
+from positionbias.text.formatting import plural
 
 PRINTED = (
     "Published: Establishing Strong Baselines for TripClick Health Retrieval (ECIR 2022). Ours is "

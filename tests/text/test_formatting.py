@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from positionbias.core.formatting import (
+from positionbias.core.records import Interval
+from positionbias.text.formatting import (
     any_value,
     count,
     decimal,
@@ -15,7 +16,6 @@ from positionbias.core.formatting import (
     slug,
     with_interval,
 )
-from positionbias.core.records import Interval
 
 
 @pytest.mark.parametrize(

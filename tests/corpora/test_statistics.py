@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.text.statistics import collection_rows, length_statistics, word_counts
+from positionbias.corpora.statistics import collection_rows, length_statistics, word_counts
 
 
 def test_words_are_counted_as_blingfire_sees_them() -> None:

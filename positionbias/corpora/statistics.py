@@ -11,16 +11,16 @@ import numpy as np
 from pandas import DataFrame
 
 from positionbias.core.collection import Collection, find_collection
-from positionbias.core.formatting import any_value
 from positionbias.core.inputs import CollectionLike
 from positionbias.core.manifest import Manifest, input_name
 from positionbias.core.outcome import Measurements, Read
 from positionbias.core.progress import track
 from positionbias.core.rows import Collected
 from positionbias.core.shards import read_shard
-from positionbias.core.splitter import USUAL_WORDS
 from positionbias.core.steps import MapShards
 from positionbias.engine.choose import Engine
+from positionbias.text.formatting import any_value
+from positionbias.text.splitter import USUAL_WORDS
 from positionbias.text.words import word_count
 
 READ = {"passages": 200, "queries": 30}  # words that a re-ranker reads
