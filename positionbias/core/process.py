@@ -36,7 +36,7 @@ TYPE_CHECKING = False  # as in the package's __init__
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, MutableMapping
     from types import FrameType
-    from typing import Any, TypeVar
+    from typing import IO, Any, TypeVar
 
     Item = TypeVar("Item")
     Out = TypeVar("Out")
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 OPENS_FOLDERS = hasattr(
     os, "O_DIRECTORY"
 )  # Windows opens none: there no folder can be synced, and names in it are used by path
+RESERVE_BLOCK = 1 << 24
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's names for mallopt
 # what glibc itself comes to once it has freed a block of 32 MiB
 _MAPPED, _KEPT = 32 << 20, 64 << 20
@@ -272,6 +273,20 @@ def c_function(name: str) -> Callable[..., int] | None:
     except (OSError, AttributeError, TypeError):  # another system, or an older library
         return None
     return found
+
+
+def reserve(file: IO[bytes], size: int) -> None:
+    """Reserve a new file's disk space at once, where the system cannot by writing zeros.
+
+    Raises:
+        OSError: there is too little.
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    for start in range(0, size, RESERVE_BLOCK):
+        file.write(bytes(min(RESERVE_BLOCK, size - start)))
+    file.flush()
 
 
 def block_signals(numbers: Iterable[int]) -> Any:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import IO
 
 import numpy as np
 import torch
 
 from positionbias.core.errors import StorageError
+from positionbias.core.process import reserve
 from positionbias.core.progress import step
 from positionbias.models.protocols import TermEncoder
 from positionbias.ranking.batches import TokenBudget
@@ -22,8 +21,6 @@ from positionbias.ranking.scored import PassageTexts
 
 BATCH_WORDS = 8_192
 READ_PASSAGES = 8_192
-
-_BLOCK = 1 << 24  # bytes written at once
 
 
 @dataclass
@@ -90,7 +87,7 @@ def _room(layers: int, words: int, dimension: int, folder: Path | None) -> np.nd
     size = layers * words * dimension * 4
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
-            _reserve(file, size)
+            reserve(file, size)
             return np.memmap(file, dtype=np.float32, mode="r+", shape=shape)
     except OSError as error:
         found, of = (
@@ -137,17 +134,3 @@ def encode_passages(
 
         TokenBudget(batch_words).work(lengths, encode)
     return EncodedPassages(list(passage_ids), offsets, terms, vectors, truncated)
-
-
-def _reserve(file: IO[bytes], size: int) -> None:
-    """Reserve a new file's disk space at once, where the system cannot by writing zeros.
-
-    Raises:
-        OSError: there is too little.
-    """
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file.fileno(), 0, size)
-        return
-    for start in range(0, size, _BLOCK):
-        file.write(bytes(min(_BLOCK, size - start)))
-    file.flush()
