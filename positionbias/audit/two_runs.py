@@ -21,6 +21,7 @@ from positionbias.audit.systems import RotatedRun, Rows, System, Task, counted
 from positionbias.audit.verdict import MEASURE_MARGIN, answer
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.progress import remark
 from positionbias.core.run import Run
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.moved_effect import moved_effect
@@ -91,6 +92,11 @@ def two_run_verdict(
         undefined = undefined or estimate.undefined
     verdict = Verdict(Question.PASSAGE, Preference.UNKNOWN, effects, margin, queries)
     verdict = replace(verdict, drawn=len(items), rule=task.rule, rotations=len(rotated))
+    if all(pair.run.to_frame().equals(original.to_frame()) for pair in rotated):
+        remark(
+            f"{system.name}: both runs are the same, scores included: make sure that the second "
+            "was made over the rotated collection"
+        )
     if min(_shared(original, pair.run) for pair in rotated) < UNLIKE:
         verdict = replace(verdict, effects=(), margin=None, reason=NOT_ONE_SYSTEM)
     elif effects[0].low is None:

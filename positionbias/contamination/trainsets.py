@@ -185,6 +185,7 @@ def _target(
     counts: Counter[str],
 ) -> list[Judged]:
     """Return a target's queries in a keyed order; count their positives that are missing."""
+    collection.require(split, flag="--contaminate")
     qrels, relevant_from = collection.qrels(split), settings.target_relevant_from
     absent = collection.absent(sorted({qrel.passage_id for qrel in qrels}))
     queries, counts[ABSENT] = judged_queries(qrels, absent, relevant_from, relevant)
@@ -192,9 +193,8 @@ def _target(
         raise bad_input(
             collection.path,
             wanted=f"a passage judged {relevant_from} or higher in target {split!r}",
-            found=f"none; {counts[ABSENT]:,} {ABSENT}",
-            do="give a lower --target-relevant-from or another --contaminate, or join the target's "
-            "collection first: posbias collection merge",
+            found=f"none among {len(qrels):,} judgements; {counts[ABSENT]:,} {ABSENT}",
+            do="give a lower --target-relevant-from, or merge the target's collection first",
         )
     ids = [query.query_id.encode("utf-8", "replace") for query in queries]
     keys = keys64(settings.seed, "contaminated query", ids)

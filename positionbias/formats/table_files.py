@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import csv
 import glob
+import io
 import json
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
@@ -21,12 +23,11 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.csv as arrow_csv
 
 from positionbias.core.blocks import file_blocks
 from positionbias.core.csv_cells import is_number
 from positionbias.core.errors import DependencyError, bad_input
-from positionbias.core.files import input_errors, open_bytes, read_json
+from positionbias.core.files import LINE, input_errors, open_bytes, read_json
 from positionbias.core.places import input_place
 from positionbias.formats.columns import SPLIT_WORDS
 from positionbias.formats.json_lines import FIX, json_lines, named
@@ -35,7 +36,6 @@ from positionbias.formats.trec_import import split_and_name
 
 BATCH_ROWS = 4_096
 _BLOCK = 1 << 20  # bytes of text held in memory
-_READING = arrow_csv.ReadOptions(use_threads=False, block_size=16 << 20)  # of the longest row
 _TSV = re.compile(r"\.(tsv|tab)(\.gz|\.zst)?$")
 _IN_FOLDERS = re.compile(r"\.(csv|tsv|tab|jsonl|ndjson|parquet)(\.gz|\.zst)?$")
 HUB = "hf:"  # before the name of a data set of the Hub
@@ -232,31 +232,44 @@ def _objects(source: str, unit: str, rows: Iterable[tuple[int, Any]], wanted: st
 
 
 def _separated(path: Path) -> Table:
+    csv.field_size_limit(LINE.limit)
     head = next(file_blocks(path)).text()
     separator = "\t" if _TSV.search(path.name) else max(",;\t", key=head.partition("\n")[0].count)
-    quote = '"' if separator != "\t" or _is_quoted(head) else False
-    parsing = arrow_csv.ParseOptions(
-        delimiter=separator, quote_char=quote, newlines_in_values=bool(quote)
+    quoted = separator != "\t" or _is_quoted(head)
+    lines = (io.StringIO(part.text(), newline="\n") for part in file_blocks(path, _BLOCK))
+    reader = csv.reader(
+        chain.from_iterable(lines),
+        delimiter=separator,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        strict=quoted,
     )
+    with _csv_errors(path, reader):
+        names = next(reader)
 
-    def batches(names: list[str] | None) -> Iterator[pa.RecordBatch]:
-        texts = arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names or (), pa.string()),
-            include_columns=names,
-            null_values=[""],
-            strings_can_be_null=True,
-        )
-        with input_errors(path, wanted="a table"), open_bytes(path) as handle:
-            try:
-                yield from arrow_csv.open_csv(handle, _READING, parsing, texts)
-            except pa.ArrowInvalid as error:
-                found = str(error).partition(": ")[2] or str(error)
-                do = "fix the row; in CSV, quote text with line breaks"
-                raise bad_input(path, wanted="CSV", found=found, do=do) from None
+    def read(columns: Mapping[str, str]) -> Iterator[tuple[int, Values]]:
+        places = {what: names.index(name) for what, name in columns.items()}
+        with _csv_errors(path, reader):
+            for cells in filter(None, reader):
+                if len(cells) != len(names):
+                    raise bad_input(
+                        path,
+                        line=reader.line_num,
+                        wanted=f"{len(names)} columns, as the first line has",
+                        found=f"{len(cells)}",
+                        do="fix the line; in CSV, quote text with line breaks",
+                    )
+                yield reader.line_num, {what: cells[at] or None for what, at in places.items()}
 
-    first = head.partition("\n")[0].removesuffix("\r")
-    names = next(csv.reader([first], delimiter=separator)) if quote else first.split(separator)
-    return _arrow(str(path), names, batches)
+    return Table(str(path), "line", names, read)
+
+
+@contextmanager
+def _csv_errors(path: Path, reader: Any) -> Iterator[None]:
+    try:
+        yield
+    except csv.Error as error:
+        found, do = str(error), "fix the line"
+        raise bad_input(path, line=reader.line_num, wanted="CSV", found=found, do=do) from None
 
 
 def _rows(frame: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[tuple[int, Values]]:

@@ -251,3 +251,15 @@ def test_a_run_that_lacks_queries_of_the_other_is_refused(
     # what neither ranks is no difference between them
     pairs = [RotatedRun(rotated[0], turned.only(rest, "user"))]
     assert verdict_on(task, whole.only(rest, "user"), pairs).queries
+
+
+def test_two_runs_that_are_one_say_so(
+    task: Task, rotated: list[Collection], capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = run_of(front_lover, task, task.collection)
+    # one of two rotated runs is another
+    other = run_of(front_lover, task, rotated[1])
+    verdict_on(task, run, [RotatedRun(rotated[0], run), RotatedRun(rotated[1], other)])
+    assert not capsys.readouterr().err
+    assert verdict_on(task, run, [RotatedRun(rotated[0], run)]).effects[0].value == 0
+    assert "both runs are the same, scores included" in " ".join(capsys.readouterr().err.split())

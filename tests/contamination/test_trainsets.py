@@ -259,7 +259,7 @@ ALL_MISSING: Splits = {
         (
             {"targets": ("test",)},
             ALL_MISSING,
-            r"found none; 2 positives missing from the corpus; .*posbias collection merge",
+            r"found none among 2 judgements; 2 positives missing from the corpus; .*merge the target",
         ),
         (
             {"targets": ("test",)},

@@ -506,12 +506,12 @@ def test_what_stands_twice_is_one(tmp_path: Path) -> None:
         (
             "passage,query\nx,y,z\n",
             "a.csv",
-            "a.csv: wanted CSV; found Row #2: Expected 2 columns, got 3: x,y,z; fix the row",
+            "a.csv:2: wanted 2 columns, as the first line has; found 3",
         ),
         (
             'passage,query\n"x,y\n',
             "a.csv",
-            "a.csv: wanted CSV; found Row #2: Expected 2 columns, got 1",
+            "a.csv:2: wanted CSV; found unexpected end of data",
         ),
         (
             "one,other\nx,y\n",
