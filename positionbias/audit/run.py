@@ -14,13 +14,7 @@ import pandas
 
 from positionbias.audit.answers import Verdict
 from positionbias.audit.audit import audit, make_task
-from positionbias.audit.evidence import (
-    MEASURED,
-    Rule,
-    collection_terms,
-    error_note,
-    model_rule,
-)
+from positionbias.audit.evidence import MEASURED, Rule, collection_terms, error_note, model_rule
 from positionbias.audit.limits import (
     EXIT_CODES,
     Check,

@@ -58,11 +58,7 @@ class Audited:
         None, "Audit N queries, drawn by the seed.", least=1, metavar="N", absent="all"
     )
     candidates: RunLike | None = setting(
-        None,
-        "The run that models re-rank.",
-        metavar="RUN",
-        absent="BM25's",
-        place="read",
+        None, "The run that models re-rank.", metavar="RUN", absent="BM25's", place="read"
     )
 
     def __post_init__(self) -> None:
@@ -83,13 +79,10 @@ class AuditSettings:
 
     measure: Measure = MEASURE
     rotation: bool = setting(
-        True,
-        "Rank rotated passages too, which the effect of rotation on the measure needs.",
+        True, "Rank rotated passages too, which the effect of rotation on the measure needs."
     )
     needles: int = setting(
-        1_000,
-        "Queries whose answering sentence is moved through its passage.",
-        least=1,
+        1_000, "Queries whose answering sentence is moved through its passage.", least=1
     )
     lengths: tuple[int, ...] = setting(
         (),
@@ -99,9 +92,7 @@ class AuditSettings:
         metavar="N",
     )
     margin: float = setting(
-        0.1,
-        "The smallest effect of interest, as a share of the evidence's worth.",
-        above=0,
+        0.1, "The smallest effect of interest, as a share of the evidence's worth.", above=0
     )
     reads: int | None = setting(
         None, "Length limit of the model in words.", least=1, metavar="N", absent="found out"
@@ -122,8 +113,7 @@ class AuditSettings:
     )
     relevant_from: RelevantFrom = 1
     describe: bool = setting(
-        False,
-        "Also describe, without a conclusion, quality by the place of the evidence (PSI).",
+        False, "Also describe, without a conclusion, quality by the place of the evidence (PSI)."
     )
     seed: Seed = 1
     retrieve: bool = setting(
