@@ -171,10 +171,10 @@ class Density:
     """A density of evidence over relative positions x in a passage, [0, 1); sentences are drawn
     from it.
 
-        uniform    f(x) = 1
-        front:λ    f(x) = (1 − λ) + λ · κ·exp(−κ·x) / (1 − exp(−κ)),   κ = 12
-        end:λ      f(1 − x) of front:λ
-        middle:λ   f(|2x − 1|) of front:λ
+    - uniform: ``f(x) = 1``
+    - front:λ: ``f(x) = (1 − λ) + λ · κ·exp(−κ·x) / (1 − exp(−κ))``, κ = 12
+    - end:λ: ``f(1 − x)`` of front:λ
+    - middle:λ: ``f(|2x − 1|)`` of front:λ
 
     ``strength`` is λ: 0 is uniform, 1 the strongest; front:0.7 has about as much mass in the first
     tenth as MS MARCO's answers. A histogram, for example of real answers, has ``edges`` from 0 to 1
