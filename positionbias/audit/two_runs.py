@@ -92,7 +92,7 @@ def two_run_verdict(
         undefined = undefined or estimate.undefined
     verdict = Verdict(Question.PASSAGE, Preference.UNKNOWN, effects, margin, queries)
     verdict = replace(verdict, drawn=len(items), rule=task.rule, rotations=len(rotated))
-    if all(pair.run.to_frame().equals(original.to_frame()) for pair in rotated):
+    if all(_alike(original, pair.run) for pair in rotated):
         remark(
             f"{system.name}: both runs are the same, scores included: make sure that the second "
             "was made over the rotated collection"
@@ -157,6 +157,16 @@ def _check(rotated: RotatedRun, run: Run, task: Task) -> None:
             f"{len(alone):,} that only one of them ranks, the first {alone[0]!r}; rank all with "
             "both"
         )
+
+
+def _alike(run: Run, other: Run) -> bool:
+    """Return True if two runs have equal rankings and scores for every query."""
+    return len(run) == len(other) and all(
+        query_id in other
+        and run[query_id].passage_ids == other[query_id].passage_ids
+        and np.array_equal(run[query_id].scores, other[query_id].scores)
+        for query_id in run
+    )
 
 
 def _shared(run: Run, other: Run) -> float:

@@ -187,7 +187,7 @@ def _tables(
     ``gains (queries, width)``, ``ranks (queries, depth)`` padded with ``depth``, a rank that never
     enters.
     """
-    discounts = _discounts(cutoff)
+    discounts = rank_discounts(cutoff)
     query_ids = [
         query_id
         for query_id in grades
@@ -230,7 +230,7 @@ def _tables(
 
 def _sums(gains: np.ndarray, ranks: np.ndarray, ideal: np.ndarray, *, cutoff: int) -> np.ndarray:
     """Return the sum over these queries of nDCG at depths 0, 1, … ``ranks.shape[1]``."""
-    discounts = _discounts(cutoff)
+    discounts = rank_discounts(cutoff)
     queries, depth = ranks.shape
     # gain by model rank; the last column, rank ``depth``, stands for an empty place
     by_rank = np.zeros((queries, depth + 1))
@@ -254,5 +254,6 @@ def _sums(gains: np.ndarray, ranks: np.ndarray, ideal: np.ndarray, *, cutoff: in
     return np.array(sums)
 
 
-def _discounts(cutoff: int) -> np.ndarray:
+def rank_discounts(cutoff: int) -> np.ndarray:
+    """Return nDCG's 1 / log2(rank + 1) of ranks 1 … cutoff."""
     return 1 / np.log2(np.arange(2, cutoff + 2))

@@ -19,9 +19,10 @@ import numpy as np
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
+from positionbias.evaluation.depth import rank_discounts
 from positionbias.evaluation.measures import parse_measure
+from positionbias.evaluation.settings import DEEPEST
 
-DEEPEST = 1_000  # ranks to read of a run, as in TREC [decision]
 NOT_RETRIEVED = np.iinfo(np.uint16).max
 NO_GRADE = -1  # grade of an unjudged document
 
@@ -187,7 +188,7 @@ def score_grades(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> 
     graded, cutoff = measure.kind == "nDCG", measure.cutoff or 1
     gains = np.maximum(grades, 0) if graded else grades >= measure.level
     padded = np.pad(gains, ((0, 0), (0, 2)))
-    weights = discounts(cutoff) if graded else np.ones(cutoff)
+    weights = rank_discounts(cutoff) if graded else np.ones(cutoff)
     value = np.zeros((len(grades), *runs.places.shape[:2]))
     for rank in range(min(cutoff, runs.places.shape[2])):
         value += np.take(padded, runs.places[:, :, rank], axis=1) * weights[rank]
@@ -201,11 +202,6 @@ def score_grades(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> 
         ideal += (grade - below) * sums[np.minimum(runs.by_query(grades >= grade), cutoff)]
         below = grade
     return value / np.where(ideal > 0, ideal, 1)[:, :, None]
-
-
-def discounts(depth: int) -> np.ndarray:
-    """Return nDCG's 1 / log2(rank + 1) of each rank."""
-    return np.asarray(1 / np.log2(np.arange(2, depth + 2)))
 
 
 def _reciprocal_rank(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:

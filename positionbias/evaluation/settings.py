@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from positionbias.core.settings import Seeded, setting
 from positionbias.core.shared_settings import JudgementSet, Split, WithoutOwn
 
+DEEPEST = 1_000  # ranks of a run that pools are measured on, as in TREC [decision]
+
 
 @dataclass(frozen=True, slots=True)
 class Measuring(Seeded):

@@ -146,11 +146,14 @@ def open_table(source: Any, split: str = "") -> Table:
     if isinstance(source, Path):
         return _open_file(source)
     if isinstance(source, pd.DataFrame):
-        frame = source.set_axis(list(map(str, source.columns)), axis=1).reset_index(drop=True)
+        frame = source.set_axis(list(map(str, source.columns)), axis=1)
         return Table("frame", "row", list(frame.columns), partial(_rows, frame))
     if hasattr(source, "select_columns"):
-        batches = source.with_format("arrow").iter(BATCH_ROWS)
-        return _arrow(f"data set/{split}", list(source.column_names), lambda _: batches)
+        return _arrow(
+            f"data set/{split}",
+            list(source.column_names),
+            lambda names: source.select_columns(names).with_format("arrow").iter(BATCH_ROWS),
+        )
     wanted, do = "objects, one a row", "give dicts, a pandas frame or a path"
     if not isinstance(source, Iterable):
         raise bad_input("records", wanted=wanted, found=type(source).__name__, do=do)
@@ -184,7 +187,7 @@ def _arrow(source: str, names: list[str], batches: Callable[[list[str]], Iterabl
 
     def read(columns: Mapping[str, str]) -> Iterator[tuple[int, Values]]:
         before = 0
-        for batch in batches(list(columns.values())):
+        for batch in batches(list(dict.fromkeys(columns.values()))):
             lists = {what: batch.column(name).to_pylist() for what, name in columns.items()}
             metadata = json.loads((batch.schema.metadata or {}).get(b"huggingface", b"{}"))
             features = metadata.get("info", {}).get("features", {})
@@ -273,9 +276,8 @@ def _csv_errors(path: Path, reader: Any) -> Iterator[None]:
 
 
 def _rows(frame: pd.DataFrame, columns: Mapping[str, str]) -> Iterator[tuple[int, Values]]:
-    cells = [frame[name].tolist() for name in columns.values()]
-    for number, row in zip(frame.index.tolist(), zip(*cells, strict=True), strict=True):
-        yield number + 1, dict(zip(columns, row, strict=True))
+    rows = frame[list(columns.values())].itertuples(index=False, name=None)
+    return enumerate((dict(zip(columns, row, strict=True)) for row in rows), 1)
 
 
 def _is_quoted(text: str) -> bool:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from positionbias.core.settings import Seed, Setting, Settings, setting
+from positionbias.evaluation.settings import DEEPEST
 
-DEEPEST = 1_000  # ranks to read of a run, as in TREC [decision]
 Measures = Annotated[
     Sequence[str],
     Setting(

@@ -21,7 +21,8 @@ from positionbias.core.rows import Collected
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import span_of
 from positionbias.evaluation.clustered import clustered_mean
-from positionbias.evaluation.judged_runs import PoolMeasure, discounts, kinds_of, score_grades
+from positionbias.evaluation.depth import rank_discounts
+from positionbias.evaluation.judged_runs import PoolMeasure, kinds_of, score_grades
 from positionbias.evaluation.proportional_odds import draw_grades
 from positionbias.pooling.pools import Cells
 from positionbias.pooling.prediction import (
@@ -156,7 +157,7 @@ def score_bounds(
         # judged relevant documents stay relevant, so only an earlier open rank can raise the score
         first = np.where(is_open.any(axis=-1), 1 / (1 + is_open.argmax(axis=-1)), 0)
         return score, np.maximum(score, first)
-    weights, highest = discounts(cutoff), max(1, int(new.grades.max()))
+    weights, highest = rank_discounts(cutoff), max(1, int(new.grades.max()))
     least, most = np.zeros(len(score)), score.copy()
     for query, ranks in enumerate(is_open):
         start, end = new.runs.starts[query : query + 2]
