@@ -150,9 +150,7 @@ class Calibration(NamedTuple):
 
 
 def calibrated(errors: Sequence[np.ndarray]) -> Calibration | None:
-    """Calibrate by the errors of left-out runs, ``(2, runs)`` by group; None with errors of fewer
-    than four groups.
-    """
+    """Calibrate by errors of left-out runs, ``(2, runs)`` by group; None below four groups."""
     there = [own for own in errors if own.shape[1]]
     if len(there) < FEWEST_GROUPS:
         return None
